@@ -1,0 +1,173 @@
+//! Arrays that live in memory or in a mapped file, read the same way.
+
+#[cfg(target_endian = "big")]
+compile_error!("mapped files are little-endian; this machine is not");
+
+use crate::{Error, Result};
+use bytemuck::Pod;
+use memmap2::Mmap;
+use std::{fmt, fs::File, marker::PhantomData, ops::Deref, path::Path, sync::Arc};
+
+/// A read-only array of plain numbers, owned or mapped from a file.
+pub struct Buffer<T> {
+    storage: Storage<T>,
+}
+
+enum Storage<T> {
+    Owned(Vec<T>),
+    Mapped { file: MappedFile, start: usize, bytes: usize, of: PhantomData<T> },
+}
+
+impl<T: Pod> Buffer<T> {
+    /// `count` items that start `start` bytes into the file, without copying them.
+    ///
+    /// Fails when they do not lie inside the file or are not aligned for `T`.
+    pub fn mapped(file: &MappedFile, start: u64, count: u64) -> Result<Self> {
+        let outside = || Error::format(file.path(), "an array reaches past the end of the file");
+        let bytes = count.checked_mul(size_of::<T>() as u64).ok_or_else(outside)?;
+        let end = start.checked_add(bytes).ok_or_else(outside)?;
+        if end > file.len() as u64 {
+            return Err(outside());
+        }
+        let (start, bytes) = (start as usize, bytes as usize);
+        bytemuck::try_cast_slice::<u8, T>(&file[start..start + bytes])
+            .map_err(|_| Error::format(file.path(), "an array is not aligned for its type"))?;
+        let file = file.clone();
+        Ok(Self { storage: Storage::Mapped { file, start, bytes, of: PhantomData } })
+    }
+
+    /// Whether the array lies in a mapped file.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.storage, Storage::Mapped { .. })
+    }
+
+    /// The array as an owned vector, copied only where it was mapped.
+    pub fn into_vec(self) -> Vec<T> {
+        match self.storage {
+            Storage::Owned(values) => values,
+            Storage::Mapped { .. } => self.to_vec(),
+        }
+    }
+}
+
+impl<T: Pod> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.storage {
+            Storage::Owned(values) => values,
+            Storage::Mapped { file, start, bytes, .. } => {
+                bytemuck::cast_slice(&file[*start..*start + *bytes])
+            }
+        }
+    }
+}
+
+impl<T> From<Vec<T>> for Buffer<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self { storage: Storage::Owned(values) }
+    }
+}
+
+impl<T: Pod> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        let storage = match &self.storage {
+            Storage::Owned(values) => Storage::Owned(values.clone()),
+            Storage::Mapped { file, start, bytes, .. } => {
+                Storage::Mapped { file: file.clone(), start: *start, bytes: *bytes, of: PhantomData }
+            }
+        };
+        Self { storage }
+    }
+}
+
+impl<T: Pod + PartialEq> PartialEq for Buffer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Pod> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.is_mapped() { "mapped" } else { "owned" };
+        write!(f, "Buffer({} items, {place})", self.len())
+    }
+}
+
+/// A whole file mapped read-only. Clones share the mapping.
+#[derive(Clone)]
+pub struct MappedFile {
+    // None for an empty file, which cannot be mapped.
+    map: Option<Arc<Mmap>>,
+    path: Arc<Path>,
+}
+
+impl MappedFile {
+    /// Maps the file at `path`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(Error::io(path))?;
+        let about = file.metadata().map_err(Error::io(path))?;
+        if about.is_dir() {
+            return Err(Error::format(path, "is a folder where a file was expected"));
+        }
+        let map = if about.len() == 0 { None } else { Some(Arc::new(map(&file, path)?)) };
+        Ok(Self { map, path: path.into() })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[allow(unsafe_code)] // the one place that maps files; see the reason inside
+fn map(file: &File, path: &Path) -> Result<Mmap> {
+    // SAFETY: the map is private and read-only. Another process that shortens the file while we
+    // read it can still end us with SIGBUS, as with any mapping; files that we write ourselves
+    // are only ever replaced by renaming, which leaves an existing map intact.
+    unsafe { Mmap::map(file) }.map_err(Error::io(path))
+}
+
+impl Deref for MappedFile {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.map.as_deref().map_or(&[], |map| map)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file_with(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.write_all(bytes).expect("written");
+        file
+    }
+
+    #[test]
+    fn a_mapped_array_equals_the_owned_one() {
+        let numbers: Vec<u32> = (0..100).collect();
+        let file = file_with(bytemuck::cast_slice(&numbers));
+        let mapped = Buffer::<u32>::mapped(&MappedFile::open(file.path()).unwrap(), 40, 90).unwrap();
+        assert!(mapped.is_mapped());
+        assert_eq!(mapped, Buffer::from((10..100).collect::<Vec<u32>>()));
+    }
+
+    #[test]
+    fn arrays_outside_the_file_or_misaligned_are_errors() {
+        let file = MappedFile::open(file_with(&[0; 64]).path()).unwrap();
+        assert!(Buffer::<u32>::mapped(&file, 0, 17).is_err());
+        assert!(Buffer::<u32>::mapped(&file, 1, 2).is_err());
+        assert!(Buffer::<u64>::mapped(&file, 8, u64::MAX).is_err());
+    }
+
+    #[test]
+    fn folders_and_empty_files_are_told_apart() {
+        assert!(MappedFile::open(std::env::temp_dir()).is_err());
+        assert!(MappedFile::open(file_with(&[]).path()).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,222 @@
+//! Datasets: from files in any known format to a checked graph, features and labels.
+//!
+//! A format is one file here and one line in [`FORMATS`].
+
+pub(crate) mod bytes;
+mod edge_list;
+pub(crate) mod edges;
+
+use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
+use bytes::Head;
+use edges::{Nodes, RawEdges};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+
+/// A graph with what is known about its nodes.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// What people call it; by default the file's or folder's name.
+    pub name: String,
+    /// The graph.
+    pub graph: Graph,
+    /// One row a node, if there are features.
+    pub features: Option<Features>,
+    /// Class labels, if there are any.
+    pub labels: Option<Labels>,
+    /// The splits that came with the data.
+    pub splits: Vec<SplitSet>,
+    /// What the files call the nodes.
+    pub ids: NodeIds,
+    /// What was mended while reading.
+    pub repairs: Repairs,
+    /// Where it all came from.
+    pub source: Source,
+}
+
+/// Where a dataset came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The name of the format it was read as.
+    pub format: &'static str,
+    /// Whether the graph was made by a generator.
+    pub synthetic: bool,
+    /// SHA-256 of the one file read, or of the `sha256sum` lines of several.
+    pub sha256: String,
+    /// What a reader of results should know, such as "15 nodes are unlabelled".
+    pub notes: Vec<String>,
+}
+
+/// How to read a dataset.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The format's name from [`FORMATS`]; recognised by content if absent.
+    pub format: Option<String>,
+    /// Treat anything that would be repaired as an error.
+    pub strict: bool,
+    /// Whether a third column of an edge list is read as weights.
+    pub weights: bool,
+    /// The most memory a file's contents may make us allocate at once.
+    pub budget: Budget,
+    /// Scaling of the features.
+    pub feature_norm: FeatureNorm,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let feature_norm = FeatureNorm::None;
+        Self { format: None, strict: false, weights: true, budget: Budget::default(), feature_norm }
+    }
+}
+
+/// A file format: how to recognise it and how to read it.
+pub struct Format {
+    /// What `--format` calls it.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Whether the file or folder looks like this format.
+    pub(crate) recognizes: fn(&Head) -> bool,
+    /// Reads it.
+    pub(crate) read: fn(&Path, &Options) -> Result<Parts>,
+}
+
+/// Every format, in the order in which they are tried.
+pub const FORMATS: &[Format] = &[edge_list::FORMAT];
+
+/// What a reader found, before it is checked and put together.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) nodes: Nodes,
+    pub(crate) edges: EdgeSource,
+    pub(crate) features: Option<Features>,
+    pub(crate) labels: Option<Labels>,
+    pub(crate) splits: Vec<SplitSet>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) synthetic: bool,
+    /// The files read, for the fingerprint.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Edges still to be put together, or a graph that a file already holds finished.
+pub(crate) enum EdgeSource {
+    Raw(RawEdges),
+    Graph(Graph, NodeIds),
+}
+
+impl Default for EdgeSource {
+    fn default() -> Self {
+        Self::Raw(RawEdges::Small(Vec::new()))
+    }
+}
+
+/// Opens a file or folder in any of the [`FORMATS`].
+pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Dataset> {
+    let path = path.as_ref();
+    let format = recognize(path, options)?;
+    let parts = (format.read)(path, options)?;
+    let name = path.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy().into_owned());
+    Dataset::assemble(name, format.name, parts, options)
+}
+
+fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
+    if let Some(name) = &options.format {
+        return FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
+            let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            Error::Input(format!("there is no format '{name}'; known are {}", known.join(", ")))
+        });
+    }
+    let head = Head::of(path)?;
+    FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
+        let what = match head.names.is_empty() {
+            true => "is in no known format; say which with --format, or see docs/formats.md",
+            false => "is a folder without files of any known dataset; see docs/formats.md",
+        };
+        Error::format(path, what)
+    })
+}
+
+impl Dataset {
+    /// Checks that the parts fit together and builds the graph.
+    pub(crate) fn assemble(
+        name: String,
+        format: &'static str,
+        parts: Parts,
+        options: &Options,
+    ) -> Result<Self> {
+        let Parts { nodes, edges, features, labels, splits, notes, synthetic, files } = parts;
+        let (graph, ids, repairs) = match edges {
+            EdgeSource::Graph(graph, ids) => {
+                let repairs = Repairs { isolated: graph.isolated() as u64, ..Repairs::default() };
+                (graph, ids, repairs)
+            }
+            EdgeSource::Raw(raw) => {
+                let resolved = raw.resolve(nodes)?;
+                let (graph, mut repairs) = resolved.edges.build(resolved.nodes)?;
+                repairs.unknown_ids = resolved.unknown;
+                repairs.listed += resolved.unknown;
+                if graph.edges() == 0 && repairs.unknown_ids > 0 {
+                    return Err(Error::Input(format!(
+                        "none of the {} edges joins two nodes of the node table; do both use the same ids?",
+                        repairs.unknown_ids
+                    )));
+                }
+                (graph, resolved.ids, repairs)
+            }
+        };
+        let nodes = graph.nodes();
+        let check = |what: &str, rows: usize| match rows == nodes {
+            true => Ok(()),
+            false => Err(Error::Input(format!("{what} have {rows} rows but the graph has {nodes} nodes"))),
+        };
+        features.as_ref().map_or(Ok(()), |features| check("features", features.rows()))?;
+        labels.as_ref().map_or(Ok(()), |labels| check("labels", labels.nodes()))?;
+        if options.strict
+            && let Some(said) = repairs.describe(graph.edges() as u64)
+        {
+            return Err(Error::Strict(said));
+        }
+        let features = features.map(|features| features.normalized(options.feature_norm));
+        let source = Source { format, synthetic, sha256: fingerprint(&files)?, notes };
+        Ok(Self { name, graph, features, labels, splits, ids, repairs, source })
+    }
+
+    /// The share of edges that join nodes of the same class, among edges whose both ends have one.
+    pub fn homophily(&self) -> Option<f64> {
+        let labels = self.labels.as_ref()?;
+        let (mut same, mut known) = (0u64, 0u64);
+        for (u, v) in self.graph.edge_iter() {
+            if let (Some(a), Some(b)) = (labels.of(u), labels.of(v)) {
+                known += 1;
+                same += (a == b) as u64;
+            }
+        }
+        (known > 0).then(|| same as f64 / known as f64)
+    }
+}
+
+/// SHA-256 of one file, or of what `sha256sum` prints for several in the order of their names.
+fn fingerprint(files: &[PathBuf]) -> Result<String> {
+    let mut files: Vec<(String, &PathBuf)> = files
+        .iter()
+        .map(|file| (file.file_name().unwrap_or_default().to_string_lossy().into_owned(), file))
+        .collect();
+    files.sort();
+    files.dedup();
+    let hashes: Result<Vec<String>> = files.iter().map(|(_, path)| sha256_of(path)).collect();
+    let hashes = hashes?;
+    if let [only] = &hashes[..] {
+        return Ok(only.clone());
+    }
+    let lines: String =
+        hashes.iter().zip(&files).map(|(hash, (name, _))| format!("{hash}  {name}\n")).collect();
+    Ok(hex(&Sha256::digest(lines.as_bytes())))
+}
+
+/// SHA-256 of a file, in hexadecimal.
+pub(crate) fn sha256_of(path: &Path) -> Result<String> {
+    Ok(hex(&Sha256::digest(&crate::MappedFile::open(path)?[..])))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,136 @@
+//! The bytes of a file, decompressed if need be, and a first look at what it is.
+
+use crate::{Budget, Error, MappedFile, Result};
+use std::{
+    io::Read,
+    ops::Deref,
+    path::{Path, PathBuf},
+};
+
+/// A file's contents: mapped as they are, or decompressed into memory.
+pub(crate) enum Bytes {
+    Mapped(MappedFile),
+    Owned(Vec<u8>),
+}
+
+impl Bytes {
+    /// Opens a file; gzip and Zstandard are undone, whatever the file is called.
+    pub(crate) fn open(path: &Path, budget: &Budget) -> Result<Self> {
+        let file = MappedFile::open(path)?;
+        if let Some(decoder) = decoder(&file) {
+            return Ok(Self::Owned(read_all(decoder, path, budget)?));
+        }
+        Ok(Self::Mapped(file))
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(file) => file,
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// Reads to the end, but never more than the budget allows.
+pub(crate) fn read_all(source: impl Read, path: &Path, budget: &Budget) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source
+        .take(budget.bytes.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::format(path, format!("cannot be decompressed: {error}")))?;
+    budget.check(&format!("{}, decompressed,", path.display()), bytes.len() as u64)?;
+    Ok(bytes)
+}
+
+fn decoder<'a>(bytes: &'a [u8]) -> Option<Box<dyn Read + 'a>> {
+    match bytes {
+        [0x1f, 0x8b, ..] => Some(Box::new(flate2::read::MultiGzDecoder::new(bytes))),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => match zstd::stream::read::Decoder::with_buffer(bytes) {
+            Ok(decoder) => Some(Box::new(decoder)),
+            Err(_) => None,
+        },
+        _ => None,
+    }
+}
+
+/// What can be seen of a file or folder without reading it: enough to tell its format.
+pub(crate) struct Head {
+    pub(crate) path: PathBuf,
+    /// Names in a folder, sorted; empty for a file.
+    pub(crate) names: Vec<String>,
+    /// The first bytes of a file, decompressed.
+    pub(crate) bytes: Vec<u8>,
+}
+
+const HEAD_BYTES: u64 = 1 << 16;
+
+impl Head {
+    pub(crate) fn of(path: &Path) -> Result<Self> {
+        let path = path.to_owned();
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).map_err(Error::io(&path))?;
+            let mut names: Vec<String> =
+                entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            names.sort();
+            return Ok(Self { path, names, bytes: Vec::new() });
+        }
+        let file = MappedFile::open(&path)?;
+        let mut bytes = Vec::new();
+        match decoder(&file) {
+            // What cannot be decompressed is told when the file is read.
+            Some(decoder) => drop(decoder.take(HEAD_BYTES).read_to_end(&mut bytes)),
+            None => bytes.extend(file.iter().take(HEAD_BYTES as usize)),
+        }
+        Ok(Self { path, names: Vec::new(), bytes })
+    }
+
+    /// Whether a folder holds a file of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.binary_search_by(|held| held.as_str().cmp(name)).is_ok()
+    }
+
+    /// Whether this is a file that starts with text and not with binary data.
+    pub(crate) fn is_text(&self) -> bool {
+        self.names.is_empty() && !self.bytes.is_empty() && !self.bytes.contains(&0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn gzip_and_zstd_are_undone_by_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plainly.named");
+        let mut twice = gzip(b"0 1\n");
+        twice.extend(gzip(b"1 2\n"));
+        for stored in [b"0 1\n1 2\n".to_vec(), twice, zstd::encode_all(&b"0 1\n1 2\n"[..], 3).unwrap()] {
+            std::fs::write(&path, stored).unwrap();
+            assert_eq!(&Bytes::open(&path, &Budget::default()).unwrap()[..], b"0 1\n1 2\n");
+            assert_eq!(Head::of(&path).unwrap().bytes, b"0 1\n1 2\n");
+        }
+    }
+
+    #[test]
+    fn a_compression_bomb_stops_at_the_budget() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bomb.gz");
+        std::fs::write(&path, gzip(&vec![b'0'; 1 << 20])).unwrap();
+        let result = Bytes::open(&path, &Budget { bytes: 1 << 16 });
+        assert!(matches!(result, Err(Error::Memory { .. })));
+        std::fs::write(&path, &gzip(b"0 1\n")[..12]).unwrap();
+        assert!(matches!(Bytes::open(&path, &Budget::default()), Err(Error::Format { .. })));
+    }
+}

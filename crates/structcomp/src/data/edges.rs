@@ -1,0 +1,296 @@
+//! Edges under the ids of their file, and how they become node numbers.
+
+use crate::{Error, NodeIds, Result, graph::EdgeList};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Edges as a file names them.
+pub(crate) enum RawEdges {
+    /// Ids below 2^32: `source << 32 | target`.
+    Small(Vec<u64>),
+    /// The same, with weights.
+    SmallWeighted(Vec<(u64, f32)>),
+    /// Any whole numbers.
+    Large(Vec<([u64; 2], f32)>),
+    /// Text ids: places in a table of distinct names.
+    Names(Vec<([u32; 2], f32)>, Vec<Box<str>>),
+}
+
+/// Which nodes there are, as far as a reader knows.
+#[derive(Default)]
+pub(crate) enum Nodes {
+    /// Those that the edges name.
+    #[default]
+    FromEdges,
+    /// `0..n`.
+    Count(usize),
+    /// Those of a node table.
+    Table(NodeIds, usize),
+}
+
+/// Edges between node numbers.
+pub(crate) struct Resolved {
+    pub(crate) edges: EdgeList,
+    pub(crate) nodes: usize,
+    pub(crate) ids: NodeIds,
+    /// Edges left out because they name a node that does not exist.
+    pub(crate) unknown: u64,
+}
+
+impl RawEdges {
+    /// Turns ids into node numbers. Nodes that only the edges name are numbered in the order of
+    /// their ids, so the order of the edges does not matter.
+    pub(crate) fn resolve(self, nodes: Nodes) -> Result<Resolved> {
+        match nodes {
+            Nodes::FromEdges => self.number_by_edges(),
+            Nodes::Count(n) | Nodes::Table(NodeIds::Implicit, n) => {
+                let small = |id: u64| (id < n as u64).then_some(id as u32);
+                let (edges, unknown) = self.map_ids(small, |name| name.parse().ok().and_then(small));
+                Ok(Resolved { edges, nodes: n, ids: NodeIds::Implicit, unknown })
+            }
+            Nodes::Table(ids, n) => {
+                let (edges, unknown) = match &ids {
+                    NodeIds::Numbers(numbers) => {
+                        let number: HashMap<u64, u32> = numbers.iter().copied().zip(0..).collect();
+                        let of = |id: u64| number.get(&id).copied();
+                        self.map_ids(of, |name| name.parse().ok().and_then(of))
+                    }
+                    NodeIds::Names(names) => {
+                        let number: HashMap<&str, u32> = names.iter().map(|name| &**name).zip(0..).collect();
+                        let of = |name: &str| number.get(name).copied();
+                        self.map_ids(|id| of(&id.to_string()), of)
+                    }
+                    NodeIds::Implicit => unreachable!("matched above"),
+                };
+                Ok(Resolved { edges, nodes: n, ids, unknown })
+            }
+        }
+    }
+
+    /// Renames both ends; edges with an end that has no number are left out and counted.
+    fn map_ids(
+        self,
+        number: impl Fn(u64) -> Option<u32> + Sync,
+        name: impl Fn(&str) -> Option<u32>,
+    ) -> (EdgeList, u64) {
+        const GONE: u64 = u64::MAX;
+        let ends = |u: Option<u32>, v: Option<u32>| match (u, v) {
+            (Some(u), Some(v)) => (u as u64) << 32 | v as u64,
+            _ => GONE,
+        };
+        let of_pair = |pair: u64| ends(number(pair >> 32), number(pair & 0xffff_ffff));
+        let weighted = |mut pairs: Vec<(u64, f32)>| {
+            let before = pairs.len();
+            pairs.retain(|&(pair, _)| pair != GONE);
+            let unknown = (before - pairs.len()) as u64;
+            (EdgeList::from_weighted(pairs), unknown)
+        };
+        match self {
+            Self::Small(mut pairs) => {
+                pairs.par_iter_mut().for_each(|pair| *pair = of_pair(*pair));
+                let before = pairs.len();
+                pairs.retain(|&pair| pair != GONE);
+                let unknown = (before - pairs.len()) as u64;
+                (EdgeList::from_packed(pairs), unknown)
+            }
+            Self::SmallWeighted(mut pairs) => {
+                pairs.par_iter_mut().for_each(|(pair, _)| *pair = of_pair(*pair));
+                weighted(pairs)
+            }
+            Self::Large(pairs) => {
+                let renamed = |([u, v], weight): ([u64; 2], f32)| (ends(number(u), number(v)), weight);
+                weighted(pairs.into_par_iter().map(renamed).collect())
+            }
+            Self::Names(pairs, names) => {
+                let numbers: Vec<Option<u32>> = names.iter().map(|text| name(text)).collect();
+                let of = |place: u32| numbers[place as usize];
+                weighted(pairs.into_iter().map(|([u, v], weight)| (ends(of(u), of(v)), weight)).collect())
+            }
+        }
+    }
+
+    fn number_by_edges(self) -> Result<Resolved> {
+        let done = |edges, ids: NodeIds, nodes| Resolved { edges, nodes, ids, unknown: 0 };
+        if let Self::Names(pairs, names) = self {
+            let mut order: Vec<u32> = (0..names.len() as u32).collect();
+            order.sort_unstable_by(|&a, &b| names[a as usize].cmp(&names[b as usize]));
+            let mut number = vec![0; names.len()];
+            (0..).zip(&order).for_each(|(new, &old): (u32, _)| number[old as usize] = new);
+            let pair = |[u, v]: [u32; 2]| (number[u as usize] as u64) << 32 | number[v as usize] as u64;
+            let edges = pairs.into_iter().map(|(ends, weight)| (pair(ends), weight)).collect();
+            let mut sorted = names;
+            sorted.sort_unstable();
+            let nodes = sorted.len();
+            return Ok(done(EdgeList::from_weighted(edges), NodeIds::from_names(sorted)?, nodes));
+        }
+        let present = Present::of(&self);
+        if present.count() > crate::graph::MAX_NODES {
+            return Err(Error::Input(format!("{} nodes are more than 2^31", present.count())));
+        }
+        let nodes = present.count();
+        let ids = NodeIds::from_numbers(present.ids())?;
+        let edges = match (ids == NodeIds::Implicit, self) {
+            (true, Self::Small(pairs)) => EdgeList::from_packed(pairs),
+            (true, Self::SmallWeighted(pairs)) => EdgeList::from_weighted(pairs),
+            (_, raw) => raw.map_ids(|id| Some(present.rank(id)), |_| None).0,
+        };
+        Ok(done(edges, ids, nodes))
+    }
+
+    /// Calls `see` with every id that is a number.
+    fn each_id(&self, see: impl Fn(u64) + Sync) {
+        match self {
+            Self::Small(pairs) => pairs.par_iter().for_each(|&pair| {
+                see(pair >> 32);
+                see(pair & 0xffff_ffff);
+            }),
+            Self::SmallWeighted(pairs) => pairs.par_iter().for_each(|&(pair, _)| {
+                see(pair >> 32);
+                see(pair & 0xffff_ffff);
+            }),
+            Self::Large(pairs) => pairs.par_iter().for_each(|&(ends, _)| ends.into_iter().for_each(&see)),
+            Self::Names(..) => {}
+        }
+    }
+
+    /// How many edges there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Small(pairs) => pairs.len(),
+            Self::SmallWeighted(pairs) => pairs.len(),
+            Self::Large(pairs) => pairs.len(),
+            Self::Names(pairs, _) => pairs.len(),
+        }
+    }
+}
+
+/// The set of ids that occur, and the place of each among them.
+enum Present {
+    /// One bit an id, and for each word how many ids lie before it.
+    Bits(Vec<u64>, Vec<u32>),
+    /// For ids too far apart for that.
+    Sorted(Vec<u64>),
+}
+
+impl Present {
+    fn of(edges: &RawEdges) -> Self {
+        let largest = AtomicU64::new(0);
+        edges.each_id(|id| {
+            if id > largest.load(Relaxed) {
+                largest.fetch_max(id, Relaxed);
+            }
+        });
+        let words = largest.into_inner() / 64 + 1;
+        // The bits may take as much memory as the edges do, and always a few MiB.
+        if words <= (edges.len() as u64).max(1 << 20) {
+            Self::bits(edges, words as usize)
+        } else {
+            Self::sorted(edges)
+        }
+    }
+
+    fn bits(edges: &RawEdges, words: usize) -> Self {
+        let bits: Vec<AtomicU64> =
+            (0..if edges.len() == 0 { 0 } else { words }).map(|_| AtomicU64::new(0)).collect();
+        edges.each_id(|id| {
+            let (word, bit) = (&bits[(id / 64) as usize], 1 << (id % 64));
+            // Most ids have been seen before; reading first keeps the caches calm.
+            if word.load(Relaxed) & bit == 0 {
+                word.fetch_or(bit, Relaxed);
+            }
+        });
+        let bits: Vec<u64> = bits.into_iter().map(AtomicU64::into_inner).collect();
+        let before = bits.iter().scan(0, |sum, word| {
+            let before = *sum;
+            *sum += word.count_ones();
+            Some(before)
+        });
+        let before = before.collect();
+        Self::Bits(bits, before)
+    }
+
+    fn sorted(edges: &RawEdges) -> Self {
+        let mut ids: Vec<u64> = match edges {
+            RawEdges::Small(pairs) => pairs.iter().flat_map(|p| [p >> 32, p & 0xffff_ffff]).collect(),
+            RawEdges::SmallWeighted(pairs) => {
+                pairs.iter().flat_map(|(p, _)| [p >> 32, p & 0xffff_ffff]).collect()
+            }
+            RawEdges::Large(pairs) => pairs.iter().flat_map(|&(ends, _)| ends).collect(),
+            RawEdges::Names(..) => Vec::new(),
+        };
+        ids.par_sort_unstable();
+        ids.dedup();
+        Self::Sorted(ids)
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Bits(bits, _) => bits.iter().map(|word| word.count_ones() as usize).sum(),
+            Self::Sorted(ids) => ids.len(),
+        }
+    }
+
+    fn rank(&self, id: u64) -> u32 {
+        match self {
+            Self::Bits(bits, before) => {
+                let word = (id / 64) as usize;
+                before[word] + (bits[word] & ((1 << (id % 64)) - 1)).count_ones()
+            }
+            Self::Sorted(ids) => ids.partition_point(|&other| other < id) as u32,
+        }
+    }
+
+    fn ids(&self) -> Vec<u64> {
+        match self {
+            Self::Bits(bits, _) => (0u64..)
+                .zip(bits)
+                .flat_map(|(at, &word)| {
+                    (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit)
+                })
+                .collect(),
+            Self::Sorted(ids) => ids.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small(pairs: &[(u32, u32)]) -> RawEdges {
+        RawEdges::Small(pairs.iter().map(|&(u, v)| (u as u64) << 32 | v as u64).collect())
+    }
+
+    #[test]
+    fn gapped_ids_are_numbered_in_order_near_and_far() {
+        for far in [64, 4_000_000_000] {
+            let resolved = small(&[(far, 5), (7, 5)]).resolve(Nodes::FromEdges).unwrap();
+            assert_eq!(resolved.ids, NodeIds::Numbers(vec![5, 7, far as u64]));
+            let (graph, _) = resolved.edges.build(resolved.nodes).unwrap();
+            assert_eq!(graph.edge_iter().collect::<Vec<_>>(), [(0, 1), (0, 2)]);
+        }
+        let huge = RawEdges::Large(vec![([1 << 40, 3], 1.0)]).resolve(Nodes::FromEdges).unwrap();
+        assert_eq!(huge.ids, NodeIds::Numbers(vec![3, 1 << 40]));
+        let none = small(&[]).resolve(Nodes::FromEdges).unwrap();
+        assert_eq!((none.nodes, none.ids), (0, NodeIds::Implicit));
+    }
+
+    #[test]
+    fn text_ids_are_numbered_in_order() {
+        let raw = RawEdges::Names(vec![([0, 1], 1.0)], vec!["zoe".into(), "ann".into()]);
+        let resolved = raw.resolve(Nodes::FromEdges).unwrap();
+        assert_eq!(resolved.ids, NodeIds::Names(vec!["ann".into(), "zoe".into()]));
+    }
+
+    #[test]
+    fn edges_outside_the_node_table_are_counted() {
+        let resolved = small(&[(0, 1), (1, 9)]).resolve(Nodes::Count(3)).unwrap();
+        assert_eq!((resolved.edges.len(), resolved.unknown, resolved.nodes), (1, 1, 3));
+        let ids = NodeIds::from_numbers(vec![30, 10]).unwrap();
+        let resolved = small(&[(10, 30), (10, 20)]).resolve(Nodes::Table(ids, 2)).unwrap();
+        assert_eq!((resolved.edges.clone().build(2).unwrap().0.edges(), resolved.unknown), (1, 1));
+        let ids = NodeIds::from_names(vec!["7".into(), "x".into()]).unwrap();
+        assert_eq!(small(&[(7, 7), (7, 8)]).resolve(Nodes::Table(ids, 2)).unwrap().unknown, 1);
+    }
+}

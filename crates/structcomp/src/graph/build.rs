@@ -1,0 +1,387 @@
+//! From any list of edges to a [`Graph`], with an account of what had to be mended.
+//!
+//! Every listed edge becomes one 64-bit key: the smaller end, the larger end, and a bit for the
+//! direction. The keys are sorted in place, so equal edges meet, and no second list is held: at
+//! the most twice the finished graph is in memory, whether the list names each edge once or in
+//! both directions.
+
+use super::{Graph, MAX_NODES};
+use crate::{Error, Result};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// What a file contained that a simple undirected graph does not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Repairs {
+    /// Edges as listed, before anything was mended.
+    pub listed: u64,
+    /// Distinct nodes that were joined to themselves; dropped.
+    pub self_loops: u64,
+    /// Listed edges that repeat an earlier one in the same direction; dropped. Of several
+    /// weights the largest is kept.
+    pub duplicates: u64,
+    /// Edges listed in one direction only; the other direction was added.
+    pub directed: u64,
+    /// Edges of weight zero, which is no edge; dropped.
+    pub zero_weights: u64,
+    /// Edges naming a node that the node table does not have; dropped.
+    pub unknown_ids: u64,
+    /// Nodes without any edge; kept.
+    pub isolated: u64,
+}
+
+impl Repairs {
+    /// The repairs in words, or `None` where the list was clean.
+    ///
+    /// Isolated nodes are reported and not repaired; an edge listed once is how most undirected
+    /// files are written, so it only counts when the file lists others in both directions.
+    pub fn describe(&self, edges: u64) -> Option<String> {
+        let mut said = Vec::new();
+        let mut say = |count: u64, what: &str| {
+            if count > 0 {
+                said.push(format!("{count} {what}"));
+            }
+        };
+        say(self.self_loops, "self loops dropped");
+        say(self.duplicates, "duplicates dropped");
+        say(if self.directed == edges { 0 } else { self.directed }, "one-way edges made two-way");
+        say(self.zero_weights, "edges of weight zero dropped");
+        say(self.unknown_ids, "edges with unknown node ids dropped");
+        if said.is_empty() { None } else { Some(said.join(", ")) }
+    }
+}
+
+/// Edges as a file lists them: in any order and direction, with repeats and loops.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EdgeList {
+    /// `source << 32 | target`.
+    plain: Vec<u64>,
+    /// Used instead of `plain` from the first weight on.
+    weighted: Vec<(u64, f32)>,
+}
+
+impl EdgeList {
+    /// An empty list with room for `edges` edges.
+    pub fn with_capacity(edges: usize) -> Self {
+        Self { plain: Vec::with_capacity(edges), weighted: Vec::new() }
+    }
+
+    /// Edges from `source << 32 | target` numbers.
+    pub fn from_packed(pairs: Vec<u64>) -> Self {
+        Self { plain: pairs, weighted: Vec::new() }
+    }
+
+    /// Edges from `source << 32 | target` numbers with their weights.
+    pub fn from_weighted(pairs: Vec<(u64, f32)>) -> Self {
+        Self { plain: Vec::new(), weighted: pairs }
+    }
+
+    /// Adds an edge.
+    pub fn push(&mut self, source: u32, target: u32) {
+        let pair = pack(source, target);
+        if self.weighted.is_empty() { self.plain.push(pair) } else { self.weighted.push((pair, 1.0)) }
+    }
+
+    /// How many edges are listed.
+    pub fn len(&self) -> usize {
+        self.plain.len() + self.weighted.len()
+    }
+
+    /// Whether no edge is listed.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Makes the graph on `nodes` nodes and tells what was mended.
+    pub fn build(self, nodes: usize) -> Result<(Graph, Repairs)> {
+        if nodes > MAX_NODES {
+            return Err(Error::Input(format!("{nodes} nodes are more than the 2^31 supported")));
+        }
+        let Self { plain, weighted } = self;
+        if weighted.iter().any(|&(_, weight)| weight != 1.0) {
+            return build(nodes, weighted);
+        }
+        // Weights that all equal one say nothing; the graph is smaller without them.
+        let plain =
+            if weighted.is_empty() { plain } else { weighted.into_iter().map(|(pair, _)| pair).collect() };
+        build(nodes, plain)
+    }
+}
+
+/// One listed edge as a number.
+pub(crate) fn pack(source: u32, target: u32) -> u64 {
+    (source as u64) << 32 | target as u64
+}
+
+/// A listed edge, with or without a weight.
+trait Listed: Copy + Send + Sync {
+    const WEIGHTED: bool;
+    fn key(&self) -> u64;
+    fn set_key(&mut self, key: u64);
+    fn weight(&self) -> f32;
+}
+
+impl Listed for u64 {
+    const WEIGHTED: bool = false;
+    fn key(&self) -> u64 {
+        *self
+    }
+    fn set_key(&mut self, key: u64) {
+        *self = key;
+    }
+    fn weight(&self) -> f32 {
+        1.0
+    }
+}
+
+impl Listed for (u64, f32) {
+    const WEIGHTED: bool = true;
+    fn key(&self) -> u64 {
+        self.0
+    }
+    fn set_key(&mut self, key: u64) {
+        self.0 = key;
+    }
+    fn weight(&self) -> f32 {
+        self.1
+    }
+}
+
+fn build<T: Listed>(nodes: usize, mut listed: Vec<T>) -> Result<(Graph, Repairs)> {
+    listed.par_iter_mut().try_for_each(|edge| canonical(nodes, edge))?;
+    // The heaviest of equal edges comes first and is the one kept.
+    let order = |a: &T, b: &T| match a.key().cmp(&b.key()) {
+        Ordering::Equal if T::WEIGHTED => b.weight().total_cmp(&a.weight()),
+        order => order,
+    };
+    listed.par_sort_unstable_by(order);
+    let mut repairs = drop_repeats(&mut listed);
+    listed.shrink_to_fit();
+    let offsets = row_starts(nodes, &listed);
+    let (targets, weights) = fill_rows(&offsets, &listed);
+    drop(listed);
+    let weights = T::WEIGHTED.then(|| weights.into());
+    let graph = Graph { offsets: offsets.into(), targets: targets.into(), weights };
+    repairs.isolated = graph.isolated() as u64;
+    Ok((graph, repairs))
+}
+
+/// `source, target` becomes `smaller, larger, direction`.
+fn canonical<T: Listed>(nodes: usize, edge: &mut T) -> Result<()> {
+    let (u, v) = ((edge.key() >> 32) as u32, edge.key() as u32);
+    let largest = u.max(v);
+    if largest as usize >= nodes {
+        return Err(Error::Input(format!("an edge names node {largest}, but there are {nodes} nodes")));
+    }
+    if !(edge.weight().is_finite() && edge.weight() >= 0.0) {
+        let weight = edge.weight();
+        return Err(Error::Input(format!(
+            "the edge {u} - {v} has weight {weight}; weights must be finite and not negative"
+        )));
+    }
+    edge.set_key((u.min(v) as u64) << 32 | (largest as u64) << 1 | (u > v) as u64);
+    Ok(())
+}
+
+fn ends(key: u64) -> (u32, u32) {
+    ((key >> 32) as u32, (key as u32) >> 1)
+}
+
+/// Keeps one entry of each edge, in order, and counts what goes.
+fn drop_repeats<T: Listed>(listed: &mut Vec<T>) -> Repairs {
+    let mut repairs = Repairs { listed: listed.len() as u64, ..Repairs::default() };
+    let (mut read, mut kept) = (0, 0);
+    while read < listed.len() {
+        let mut edge = listed[read];
+        let pair = edge.key() >> 1;
+        let (mut run, mut directions, mut last) = (0, 0, u64::MAX);
+        while read < listed.len() && listed[read].key() >> 1 == pair {
+            if listed[read].key() != last {
+                last = listed[read].key();
+                directions += 1;
+                if listed[read].weight() > edge.weight() {
+                    edge = listed[read];
+                }
+            }
+            run += 1;
+            read += 1;
+        }
+        repairs.duplicates += run - directions;
+        let (u, v) = ends(edge.key());
+        if u == v {
+            repairs.self_loops += 1;
+        } else if edge.weight() == 0.0 {
+            repairs.zero_weights += directions;
+        } else {
+            repairs.directed += (directions == 1) as u64;
+            listed[kept] = edge;
+            kept += 1;
+        }
+    }
+    listed.truncate(kept);
+    repairs
+}
+
+fn row_starts<T: Listed>(nodes: usize, edges: &[T]) -> Vec<u64> {
+    let degrees: Vec<AtomicU32> = (0..nodes).map(|_| AtomicU32::new(0)).collect();
+    edges.par_iter().for_each(|edge| {
+        let (u, v) = ends(edge.key());
+        degrees[u as usize].fetch_add(1, Relaxed);
+        degrees[v as usize].fetch_add(1, Relaxed);
+    });
+    let mut offsets = Vec::with_capacity(nodes + 1);
+    let mut total = 0;
+    offsets.push(0);
+    for degree in degrees {
+        total += degree.into_inner() as u64;
+        offsets.push(total);
+    }
+    offsets
+}
+
+/// Writes both directions of every edge. Edges come in ascending order, so rows fill up sorted.
+///
+/// Each task owns a range of rows and walks the edges for it; more tasks than threads would only
+/// repeat the walk. The result is the same for any number of them.
+fn fill_rows<T: Listed>(offsets: &[u64], edges: &[T]) -> (Vec<u32>, Vec<f32>) {
+    let entries = 2 * edges.len();
+    let mut targets = vec![0u32; entries];
+    let mut weights = vec![0f32; if T::WEIGHTED { entries } else { 0 }];
+    let tasks = rayon::current_num_threads().clamp(1, 8);
+    let nodes = offsets.len() - 1;
+    let bound = |task: usize| {
+        let share = (entries as u128 * task as u128 / tasks as u128) as u64;
+        if task == tasks { nodes } else { offsets.partition_point(|&at| at < share).min(nodes) }
+    };
+    rayon::scope(|scope| {
+        let (mut rest, mut rest_weights) = (&mut targets[..], &mut weights[..]);
+        for task in 0..tasks {
+            let rows = bound(task)..bound(task + 1);
+            let size = (offsets[rows.end] - offsets[rows.start]) as usize;
+            let (mine, others) = std::mem::take(&mut rest).split_at_mut(size);
+            rest = others;
+            let (my_weights, others) =
+                std::mem::take(&mut rest_weights).split_at_mut(if T::WEIGHTED { size } else { 0 });
+            rest_weights = others;
+            scope.spawn(move |_| fill_range(offsets, rows, edges, mine, my_weights));
+        }
+    });
+    (targets, weights)
+}
+
+fn fill_range<T: Listed>(
+    offsets: &[u64],
+    rows: std::ops::Range<usize>,
+    edges: &[T],
+    targets: &mut [u32],
+    weights: &mut [f32],
+) {
+    let base = offsets[rows.start];
+    let mut next: Vec<usize> = offsets[rows.clone()].iter().map(|&at| (at - base) as usize).collect();
+    let mut put = |row: u32, target: u32, weight: f32| {
+        if let Some(at) = (row as usize).checked_sub(rows.start).and_then(|row| next.get_mut(row)) {
+            targets[*at] = target;
+            if T::WEIGHTED {
+                weights[*at] = weight;
+            }
+            *at += 1;
+        }
+    };
+    let reach = edges.partition_point(|edge| (ends(edge.key()).0 as usize) < rows.end);
+    for edge in &edges[..reach] {
+        let (u, v) = ends(edge.key());
+        put(v, u, edge.weight());
+        put(u, v, edge.weight());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn list(pairs: &[(u32, u32)]) -> EdgeList {
+        EdgeList::from_packed(pairs.iter().map(|&(u, v)| pack(u, v)).collect())
+    }
+
+    #[test]
+    fn every_repair_is_counted_once() {
+        // 0-1 both ways and once more, 1-2 one way, 2-2 twice, node 3 alone
+        let edges = [(0, 1), (1, 0), (0, 1), (2, 1), (2, 2), (2, 2)];
+        let (graph, repairs) = list(&edges).build(4).unwrap();
+        assert_eq!(graph.targets(), [1, 0, 2, 1]);
+        let expected = Repairs {
+            listed: 6,
+            self_loops: 1,
+            duplicates: 2,
+            directed: 1,
+            isolated: 1,
+            ..Repairs::default()
+        };
+        assert_eq!(repairs, expected);
+        let said = "1 self loops dropped, 2 duplicates dropped, 1 one-way edges made two-way";
+        assert_eq!(repairs.describe(2).as_deref(), Some(said));
+    }
+
+    #[test]
+    fn the_largest_weight_wins_and_zero_is_no_edge() {
+        let weighted = [(pack(0, 1), 2.0), (pack(1, 0), 5.0), (pack(0, 1), 3.0), (pack(1, 2), 0.0)];
+        let (graph, repairs) = EdgeList::from_weighted(weighted.to_vec()).build(3).unwrap();
+        assert_eq!(graph.edge_weights(0), Some(&[5.0][..]));
+        assert_eq!(graph.edge_weights(1), Some(&[5.0][..]));
+        assert_eq!((repairs.duplicates, repairs.zero_weights, repairs.isolated), (1, 1, 1));
+        Graph::from_csr(graph.offsets.clone(), graph.targets.clone(), graph.weights.clone()).unwrap();
+    }
+
+    #[test]
+    fn weights_of_one_are_not_kept() {
+        let (graph, _) = EdgeList::from_weighted(vec![(pack(0, 1), 1.0)]).build(2).unwrap();
+        assert!(graph.weights().is_none());
+    }
+
+    #[test]
+    fn bad_ends_and_weights_are_errors() {
+        assert!(list(&[(0, 3)]).build(3).is_err());
+        for weight in [-1.0, f32::NAN, f32::INFINITY] {
+            assert!(EdgeList::from_weighted(vec![(pack(0, 1), weight)]).build(2).is_err());
+        }
+        assert!(EdgeList::default().build(MAX_NODES + 1).is_err());
+        assert_eq!(EdgeList::default().build(0).unwrap().0.nodes(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn order_direction_and_repeats_do_not_change_a_byte(
+            edges in prop::collection::vec((0u32..40, 0u32..40, any::<bool>(), 1usize..3), 0..200),
+            threads in 1usize..9,
+            shuffle in any::<u64>(),
+        ) {
+            let clean: Vec<_> = edges.iter().map(|&(u, v, ..)| (u, v)).collect();
+            let (expected, _) = list(&clean).build(40).unwrap();
+            let mut messy: Vec<_> = edges
+                .iter()
+                .flat_map(|&(u, v, flip, times)| vec![if flip { (v, u) } else { (u, v) }; times])
+                .collect();
+            messy.sort_by_key(|&(u, v)| crate::random::mix(shuffle ^ pack(u, v)));
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (graph, _) = pool.install(|| list(&messy).build(40)).unwrap();
+            prop_assert_eq!(&graph, &expected);
+            let checked = Graph::from_csr(graph.offsets.clone(), graph.targets.clone(), None);
+            prop_assert_eq!(checked.unwrap(), expected);
+        }
+
+        #[test]
+        fn weighted_graphs_are_symmetric_and_independent_of_order(
+            edges in prop::collection::vec((0u32..20, 0u32..20, 0u8..4), 0..100),
+        ) {
+            let entries: Vec<_> = edges.iter().map(|&(u, v, w)| (pack(u, v), w as f32)).collect();
+            let backwards: Vec<_> = edges.iter().rev().map(|&(u, v, w)| (pack(v, u), w as f32)).collect();
+            let (graph, _) = EdgeList::from_weighted(entries).build(20).unwrap();
+            let (other, _) = EdgeList::from_weighted(backwards).build(20).unwrap();
+            prop_assert_eq!(&graph, &other);
+            prop_assert!(graph.check().is_ok());
+        }
+    }
+}

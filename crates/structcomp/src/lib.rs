@@ -1,0 +1,27 @@
+#![doc = include_str!("../../../README.md")]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod atomic;
+mod buffer;
+pub mod data;
+mod error;
+mod features;
+mod graph;
+mod ids;
+mod labels;
+mod memory;
+mod random;
+mod sparse;
+mod splits;
+
+pub use buffer::{Buffer, MappedFile};
+pub use data::Dataset;
+pub use error::{Error, Result, human_bytes};
+pub use features::{Dense, FeatureNorm, Features};
+pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
+pub use ids::NodeIds;
+pub use labels::Labels;
+pub use memory::{Budget, peak_rss_bytes};
+pub use random::{Rng, Seed};
+pub use sparse::Csr;
+pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};

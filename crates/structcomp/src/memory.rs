@@ -1,0 +1,62 @@
+//! How much memory may be used, and how much was.
+
+use crate::{Error, Result};
+
+/// The most one allocation driven by a file's contents may take.
+///
+/// Readers ask before they allocate, so a damaged length or a compression bomb ends in
+/// [`Error::Memory`] and not in the system's out-of-memory killer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Bytes allowed.
+    pub bytes: u64,
+}
+
+impl Default for Budget {
+    /// Three quarters of the machine's memory, or 8 GiB where that cannot be read.
+    fn default() -> Self {
+        let bytes = status_bytes("/proc/meminfo", "MemTotal:").map_or(8 << 30, |total| total / 4 * 3);
+        Self { bytes }
+    }
+}
+
+impl Budget {
+    /// Refuses `need` bytes for `what` when they are over the budget.
+    pub fn check(&self, what: &str, need: u64) -> Result<()> {
+        if need <= self.bytes {
+            return Ok(());
+        }
+        Err(Error::Memory { what: what.to_owned(), need, budget: self.bytes })
+    }
+
+    /// [`check`](Self::check) for `count` items of `size` bytes, without overflow.
+    pub fn check_items(&self, what: &str, count: u64, size: u64) -> Result<()> {
+        self.check(what, count.saturating_mul(size))
+    }
+}
+
+/// The most memory this process ever held, where the system tells (Linux).
+pub fn peak_rss_bytes() -> Option<u64> {
+    status_bytes("/proc/self/status", "VmHWM:")
+}
+
+/// A `Name:   123 kB` line of a Linux status file, in bytes.
+fn status_bytes(file: &str, name: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_is_over_and_what_overflows() {
+        let budget = Budget { bytes: 1000 };
+        assert!(budget.check("a table", 1000).is_ok());
+        assert!(matches!(budget.check("a table", 1001), Err(Error::Memory { need: 1001, .. })));
+        assert!(budget.check_items("a table", u64::MAX, 8).is_err());
+    }
+}

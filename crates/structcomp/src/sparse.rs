@@ -1,0 +1,139 @@
+//! Sparse matrices in compressed rows, for features that are mostly zero.
+
+use crate::{Error, Result};
+use rayon::prelude::*;
+
+/// A sparse matrix of `f32`: columns ascend within a row and do not repeat, values are finite.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Csr {
+    cols: usize,
+    offsets: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Csr {
+    /// A matrix from compressed rows in any order within a row; repeated entries are added up,
+    /// as scipy does.
+    pub fn new(cols: usize, offsets: Vec<u64>, indices: Vec<u32>, values: Vec<f32>) -> Result<Self> {
+        let wrong = |what: String| Err(Error::Input(format!("not a valid sparse matrix: {what}")));
+        if indices.len() != values.len() {
+            return wrong(format!("{} column numbers for {} values", indices.len(), values.len()));
+        }
+        let spans = offsets.first() == Some(&0) && offsets.last() == Some(&(indices.len() as u64));
+        if !spans || !offsets.windows(2).all(|row| row[0] <= row[1]) {
+            return wrong("row starts do not ascend from 0 to the number of entries".into());
+        }
+        if let Some(&column) = indices.par_iter().find_any(|&&column| column as usize >= cols) {
+            return wrong(format!("column {column} in a matrix of {cols} columns"));
+        }
+        if let Some(at) = values.par_iter().position_first(|value| !value.is_finite()) {
+            let row = offsets.partition_point(|&start| start <= at as u64) - 1;
+            return wrong(format!("row {row}, column {} is {}", indices[at], values[at]));
+        }
+        let matrix = Self { cols, offsets, indices, values };
+        Ok(if matrix.is_sorted() { matrix } else { matrix.sorted() })
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// How many columns there are.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// How many entries are stored.
+    pub fn entries(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The columns and values of a row.
+    pub fn row(&self, row: usize) -> (&[u32], &[f32]) {
+        let span = self.offsets[row] as usize..self.offsets[row + 1] as usize;
+        (&self.indices[span.clone()], &self.values[span])
+    }
+
+    /// Row starts, columns and values, as they are stored.
+    pub fn parts(&self) -> (&[u64], &[u32], &[f32]) {
+        (&self.offsets, &self.indices, &self.values)
+    }
+
+    /// The values, to be scaled in place. They must stay finite.
+    pub(crate) fn row_values_mut(&mut self, row: usize) -> &mut [f32] {
+        &mut self.values[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+
+    /// Writes a row into `out`, zeros included.
+    pub fn write_row(&self, row: usize, out: &mut [f32]) {
+        out.fill(0.0);
+        let (columns, values) = self.row(row);
+        for (&column, &value) in columns.iter().zip(values) {
+            out[column as usize] = value;
+        }
+    }
+
+    fn is_sorted(&self) -> bool {
+        (0..self.rows()).into_par_iter().all(|row| self.row(row).0.windows(2).all(|pair| pair[0] < pair[1]))
+    }
+
+    fn sorted(&self) -> Self {
+        let rows: Vec<Vec<(u32, f32)>> = (0..self.rows())
+            .into_par_iter()
+            .map(|row| {
+                let (columns, values) = self.row(row);
+                let mut entries: Vec<_> = columns.iter().copied().zip(values.iter().copied()).collect();
+                entries.sort_by_key(|&(column, _)| column);
+                entries.dedup_by(|next, kept| {
+                    let same = next.0 == kept.0;
+                    if same {
+                        kept.1 += next.1;
+                    }
+                    same
+                });
+                entries
+            })
+            .collect();
+        Self::from_sorted_rows(self.cols, &rows)
+    }
+
+    /// From rows that already keep the type's promises.
+    pub(crate) fn from_sorted_rows(cols: usize, rows: &[Vec<(u32, f32)>]) -> Self {
+        let mut offsets = Vec::with_capacity(rows.len() + 1);
+        offsets.push(0);
+        offsets.extend(rows.iter().scan(0, |end, row| {
+            *end += row.len() as u64;
+            Some(*end)
+        }));
+        let (indices, values) = rows.iter().flatten().copied().unzip();
+        Self { cols, offsets, indices, values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsorted_and_repeated_entries_become_a_matrix() {
+        let matrix = Csr::new(3, vec![0, 3, 3], vec![2, 0, 2], vec![1.0, 2.0, 4.0]).unwrap();
+        assert_eq!(matrix.row(0), (&[0, 2][..], &[2.0, 5.0][..]));
+        assert_eq!(matrix.row(1), (&[][..], &[][..]));
+        let mut row = [9.0; 3];
+        matrix.write_row(0, &mut row);
+        assert_eq!(row, [2.0, 0.0, 5.0]);
+    }
+
+    #[test]
+    fn broken_parts_are_refused() {
+        assert!(Csr::new(2, vec![0, 1], vec![2], vec![1.0]).is_err(), "column outside");
+        assert!(Csr::new(2, vec![0, 2], vec![0], vec![1.0]).is_err(), "row start past the end");
+        assert!(Csr::new(2, vec![0, 1, 0, 1], vec![0], vec![1.0]).is_err(), "row starts descend");
+        assert!(Csr::new(2, vec![], vec![], vec![]).is_err(), "no row start");
+        assert!(Csr::new(2, vec![0, 1], vec![0], vec![]).is_err(), "a value is missing");
+        let error = Csr::new(2, vec![0, 0, 1], vec![1], vec![f32::NAN]).unwrap_err();
+        assert_eq!(error.to_string(), "not a valid sparse matrix: row 1, column 1 is NaN");
+    }
+}

@@ -1,0 +1,213 @@
+//! Which nodes a classifier learns from and which it is judged on.
+
+use crate::{Error, Labels, Result, Seed};
+use rand::seq::SliceRandom;
+use serde::Serialize;
+use std::path::Path;
+
+/// One division of the nodes. The parts do not overlap; validation may be empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Split {
+    /// Nodes to learn from.
+    pub train: Vec<u32>,
+    /// Nodes to choose settings by.
+    pub validation: Vec<u32>,
+    /// Nodes to be judged on.
+    pub test: Vec<u32>,
+}
+
+/// Splits that belong together, such as the ten of geom-gcn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SplitSet {
+    /// `random20`, `public`, `geom-gcn`, `ogb`, `roles`, `authors` or a file's name.
+    pub name: String,
+    /// The splits, in the order of the files.
+    pub splits: Vec<Split>,
+    /// Classes too small for the training nodes asked for, as `(class, nodes)`; half of such a
+    /// class is used for training.
+    pub small_classes: Vec<(u32, usize)>,
+}
+
+/// Training nodes a class in the paper's protocol.
+pub const PAPER_TRAIN_PER_CLASS: usize = 20;
+
+impl Split {
+    /// A split of a graph with `nodes` nodes, after checking that its parts are disjoint.
+    pub fn new(nodes: usize, train: Vec<u32>, validation: Vec<u32>, test: Vec<u32>) -> Result<Self> {
+        let mut seen = vec![false; nodes];
+        for &node in train.iter().chain(&validation).chain(&test) {
+            match seen.get_mut(node as usize) {
+                Some(seen) if !*seen => *seen = true,
+                Some(_) => return Err(Error::Input(format!("a split names node {node} twice"))),
+                None => return Err(Error::Input(format!("a split names node {node} of {nodes}"))),
+            }
+        }
+        Ok(Self { train, validation, test })
+    }
+
+    /// A split from three masks of equal length.
+    pub fn from_masks(train: &[bool], validation: &[bool], test: &[bool]) -> Result<Self> {
+        if train.len() != validation.len() || train.len() != test.len() {
+            return Err(Error::Input("the masks of a split differ in length".into()));
+        }
+        let chosen = |mask: &[bool]| (0..).zip(mask).filter(|(_, m)| **m).map(|(v, _)| v).collect();
+        Self::new(train.len(), chosen(train), chosen(validation), chosen(test))
+    }
+}
+
+impl SplitSet {
+    /// Splits read from a dataset's files.
+    pub fn named(name: impl Into<String>, splits: Vec<Split>) -> Self {
+        Self { name: name.into(), splits, small_classes: Vec::new() }
+    }
+
+    /// The paper's protocol: in each of `runs` splits, `per_class` random nodes of every class
+    /// to learn from, all other labelled nodes to be judged on.
+    ///
+    /// A class with no more than `per_class` nodes gives half of them and is listed in
+    /// [`small_classes`](Self::small_classes).
+    pub fn random(labels: &Labels, per_class: usize, runs: usize, seed: Seed) -> Self {
+        let mut members = vec![Vec::new(); labels.classes()];
+        for (node, class) in (0u32..).zip(labels.iter()) {
+            if let Some(class) = class {
+                members[class as usize].push(node);
+            }
+        }
+        let quota = |size: usize| if size > per_class { per_class } else { size / 2 };
+        let small = (0u32..).zip(&members).filter(|(_, nodes)| nodes.len() <= per_class);
+        let small_classes = small.map(|(class, nodes)| (class, nodes.len())).collect();
+        let split = |run: usize| {
+            let mut rng = seed.stream_at("random splits", run as u64);
+            let mut split = Split::default();
+            for nodes in &members {
+                let mut shuffled = nodes.clone();
+                shuffled.shuffle(&mut rng);
+                let (train, test) = shuffled.split_at(quota(nodes.len()));
+                split.train.extend(train);
+                split.test.extend(test);
+            }
+            split.train.sort_unstable();
+            split.test.sort_unstable();
+            split
+        };
+        Self { name: format!("random{per_class}"), splits: (0..runs).map(split).collect(), small_classes }
+    }
+
+    /// Splits from a text file: one split a line, the training nodes separated by commas.
+    ///
+    /// If `path` has `train` in its name and a twin with `test` lies beside it, that names the
+    /// test nodes; otherwise all other labelled nodes are tested.
+    pub fn from_file(path: &Path, labels: &Labels) -> Result<Self> {
+        let train = read_lines(path, labels.nodes())?;
+        let twin = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .filter(|name| name.contains("train"))
+            .map(|name| path.with_file_name(name.replace("train", "test")))
+            .filter(|twin| twin.exists());
+        let test = twin.as_deref().map(|twin| read_lines(twin, labels.nodes())).transpose()?;
+        if let Some(test) = &test
+            && test.len() != train.len()
+        {
+            let what = format!("has {} splits, but its test file {}", train.len(), test.len());
+            return Err(Error::format(path, what));
+        }
+        let splits: Result<Vec<Split>> = (0..train.len())
+            .map(|run| {
+                let test = match &test {
+                    Some(test) => test[run].clone(),
+                    None => others(&train[run], labels),
+                };
+                Split::new(labels.nodes(), train[run].clone(), Vec::new(), test)
+                    .map_err(|error| Error::at_line(path, run as u64 + 1, error.to_string()))
+            })
+            .collect();
+        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        Ok(Self::named(name, splits?))
+    }
+}
+
+fn others(train: &[u32], labels: &Labels) -> Vec<u32> {
+    let train: std::collections::HashSet<u32> = train.iter().copied().collect();
+    let labelled = (0u32..).zip(labels.iter()).filter(|(_, class)| class.is_some());
+    labelled.map(|(node, _)| node).filter(|node| !train.contains(node)).collect()
+}
+
+fn read_lines(path: &Path, nodes: usize) -> Result<Vec<Vec<u32>>> {
+    let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+    let mut splits = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let ids = line.split([',', ' ', '\t']).map(str::trim).filter(|id| !id.is_empty());
+        let ids: Result<Vec<u32>> = ids
+            .map(|id| match id.parse::<u32>() {
+                Ok(node) if (node as usize) < nodes => Ok(node),
+                Ok(node) => Err(Error::at_line(path, number, format!("node {node} of {nodes}"))),
+                Err(_) => Err(Error::at_line(path, number, format!("'{id}' is not a node number"))),
+            })
+            .collect();
+        splits.push(ids?);
+    }
+    if splits.is_empty() {
+        return Err(Error::format(path, "holds no split"));
+    }
+    Ok(splits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_splits_take_the_quota_and_leave_out_the_unlabelled() {
+        let class = (0..100).map(|v| if v == 7 { None } else { Some((v % 3 == 0) as u32) });
+        let labels = Labels::new(class).unwrap();
+        let set = SplitSet::random(&labels, 20, 5, Seed(0));
+        assert_eq!((set.splits.len(), set.name.as_str()), (5, "random20"));
+        for split in &set.splits {
+            assert_eq!((split.train.len(), split.test.len()), (40, 59));
+            let of_class = |c| split.train.iter().filter(|&&v| labels.of(v) == Some(c)).count();
+            assert_eq!((of_class(0), of_class(1)), (20, 20));
+            Split::new(100, split.train.clone(), vec![], split.test.clone()).unwrap();
+            assert!(!split.train.contains(&7) && !split.test.contains(&7));
+        }
+        assert_ne!(set.splits[0], set.splits[1]);
+        assert_eq!(set, SplitSet::random(&labels, 20, 5, Seed(0)));
+        assert_ne!(set, SplitSet::random(&labels, 20, 5, Seed(1)));
+    }
+
+    #[test]
+    fn a_small_class_gives_half_and_is_named() {
+        let labels = Labels::new((0..60).map(|v| Some((v < 11) as u32))).unwrap();
+        let set = SplitSet::random(&labels, 20, 1, Seed(0));
+        assert_eq!(set.small_classes, [(1, 11)]);
+        assert_eq!(set.splits[0].train.len(), 20 + 5);
+    }
+
+    #[test]
+    fn files_of_indices_are_read_and_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let labels = Labels::new((0..6).map(|v| (v != 5).then_some(0))).unwrap();
+        let path = folder.path().join("my_train_2.txt");
+        std::fs::write(&path, "0,1\n2, 3\n").unwrap();
+        let set = SplitSet::from_file(&path, &labels).unwrap();
+        assert_eq!(set.splits[0], Split { train: vec![0, 1], validation: vec![], test: vec![2, 3, 4] });
+        std::fs::write(folder.path().join("my_test_2.txt"), "4\n5\n").unwrap();
+        let set = SplitSet::from_file(&path, &labels).unwrap();
+        assert_eq!(set.splits[1].test, [5]);
+        for bad in ["", "0,9\n1", "0,x\n1", "0,0\n1", "0\n"] {
+            std::fs::write(&path, bad).unwrap();
+            assert!(SplitSet::from_file(&path, &labels).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn masks_must_agree() {
+        let split = Split::from_masks(&[true, false], &[false, false], &[false, true]).unwrap();
+        assert_eq!(split, Split { train: vec![0], validation: vec![], test: vec![1] });
+        assert!(Split::from_masks(&[true], &[true], &[false]).is_err());
+        assert!(Split::from_masks(&[true], &[], &[false]).is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! Every reader on files that the original tool wrote.
+//!
+//! Fixtures are written by `tests/fixtures/make.py` (numpy, scipy, pandas, pyarrow); the
+//! published datasets are looked for in `../shared/data`. Where either is absent the tests say
+//! that they were skipped, unless `CI` is set: then they fail.
+
+use std::path::PathBuf;
+
+/// A file made by `tests/fixtures/make.py`, or `None` with a word about it.
+#[allow(dead_code)]
+fn fixture(name: &str) -> Option<PathBuf> {
+    present(root().join("target/fixtures").join(name), "run tests/fixtures/make.py")
+}
+
+/// A folder of the published datasets, or `None` with a word about it.
+#[allow(dead_code)]
+fn published(name: &str) -> Option<PathBuf> {
+    present(root().join("../shared/data").join(name), "the published datasets are not here")
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn present(path: PathBuf, why: &str) -> Option<PathBuf> {
+    if path.exists() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("CI").is_none(), "{} is missing: {why}", path.display());
+    eprintln!("skipped: {} is missing: {why}", path.display());
+    None
+}
