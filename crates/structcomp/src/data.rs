@@ -41,8 +41,10 @@ pub struct Source {
     pub format: &'static str,
     /// Whether the graph was made by a generator.
     pub synthetic: bool,
-    /// SHA-256 of the one file read, or of the `sha256sum` lines of several.
-    pub sha256: String,
+    /// The files read, or nothing where data was made in memory.
+    pub files: Vec<PathBuf>,
+    /// The fingerprint, where it is known without reading the files again.
+    pub sha256: Option<String>,
     /// What a reader of results should know, such as "15 nodes are unlabelled".
     pub notes: Vec<String>,
 }
@@ -177,8 +179,14 @@ impl Dataset {
             return Err(Error::Strict(said));
         }
         let features = features.map(|features| features.normalized(options.feature_norm));
-        let source = Source { format, synthetic, sha256: fingerprint(&files)?, notes };
+        let source = Source { format, synthetic, files, sha256: None, notes };
         Ok(Self { name, graph, features, labels, splits, ids, repairs, source })
+    }
+
+    /// The data's fingerprint: SHA-256 of the one file read, or of what `sha256sum` prints for
+    /// several in the order of their names.
+    pub fn sha256(&self) -> Result<String> {
+        self.source.sha256.clone().map_or_else(|| fingerprint(&self.source.files), Ok)
     }
 
     /// The share of edges that join nodes of the same class, among edges whose both ends have one.
@@ -195,7 +203,6 @@ impl Dataset {
     }
 }
 
-/// SHA-256 of one file, or of what `sha256sum` prints for several in the order of their names.
 fn fingerprint(files: &[PathBuf]) -> Result<String> {
     let mut files: Vec<(String, &PathBuf)> = files
         .iter()

@@ -60,6 +60,11 @@ impl Dense {
         self.cols
     }
 
+    /// Whether the values lie in a mapped file.
+    pub fn is_mapped(&self) -> bool {
+        self.values.is_mapped()
+    }
+
     /// All values, row by row.
     pub fn values(&self) -> &[f32] {
         &self.values

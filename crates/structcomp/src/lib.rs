@@ -13,6 +13,7 @@ mod memory;
 mod random;
 mod sparse;
 mod splits;
+mod summary;
 
 pub use buffer::{Buffer, MappedFile};
 pub use data::Dataset;
@@ -25,3 +26,4 @@ pub use memory::{Budget, peak_rss_bytes};
 pub use random::{Rng, Seed};
 pub use sparse::Csr;
 pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
+pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};

@@ -204,12 +204,12 @@ impl Layout {
             return Line::Odd;
         }
         let Some(target) = digits(line, &mut at) else { return Line::Odd };
-        match line.get(at) {
-            None | Some(b'\n' | b'\r' | b' ' | b'\t') => {}
-            Some(&byte) if self.delimiter == Delimiter::Byte(byte) => {}
+        *rest = match line.get(at) {
+            Some(b'\n') => &line[at + 1..],
+            None | Some(b'\r' | b' ' | b'\t') => &line[end(at)..],
+            Some(&byte) if self.delimiter == Delimiter::Byte(byte) => &line[end(at)..],
             Some(_) => return Line::Odd,
-        }
-        *rest = &line[end(at)..];
+        };
         Line::Edge((source as u64) << 32 | target as u64, 1.0)
     }
 
