@@ -6,6 +6,14 @@ pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
 pub(crate) mod text;
+mod gnn_benchmark;
+mod graphsaint;
+pub(crate) mod npy;
+pub(crate) mod npz;
+mod number_rows;
+mod ogb;
+pub(crate) mod scipy_npz;
+mod sparse_arrays;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
 use bytes::Head;
@@ -84,7 +92,8 @@ pub struct Format {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[Format] = &[edge_list::FORMAT];
+pub const FORMATS: &[Format] =
+    &[ogb::FORMAT, graphsaint::FORMAT, gnn_benchmark::FORMAT, scipy_npz::FORMAT, edge_list::FORMAT];
 
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]
