@@ -5,8 +5,16 @@
 pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
+mod geom_gcn;
+mod lines;
+mod masks;
+pub(crate) mod matrix_market;
+mod metis_graph;
 pub(crate) mod npy;
 pub(crate) mod npz;
+mod pickle;
+mod pickled_arrays;
+mod planetoid;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
 use bytes::Head;
@@ -83,7 +91,8 @@ pub struct Format {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[Format] = &[edge_list::FORMAT];
+pub const FORMATS: &[Format] =
+    &[planetoid::FORMAT, geom_gcn::FORMAT, matrix_market::FORMAT, metis_graph::FORMAT, edge_list::FORMAT];
 
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]

@@ -86,11 +86,8 @@ struct Row<'a> {
 fn read_nodes(path: &Path, budget: &Budget) -> Result<(Csr, Labels)> {
     let bytes = Bytes::open(path, budget)?;
     let text = Text { path, bytes: &bytes };
-    let add = |rows: &mut Vec<Row>, line| {
-        rows.extend(row(line)?);
-        Ok(())
-    };
-    let mut rows: Vec<Row> = text.parse(body(&text), |_| Vec::new(), add)?.into_iter().flatten().collect();
+    let mut rows: Vec<Row> =
+        text.parse(body(&text), |_| Vec::new(), add_row)?.into_iter().flatten().collect();
     rows.sort_by_key(|row| row.node);
     for (expected, row) in (0..).zip(&rows) {
         if row.node != expected {
@@ -106,9 +103,9 @@ fn read_nodes(path: &Path, budget: &Budget) -> Result<(Csr, Labels)> {
     Ok((matrix(&text, rows)?, labels))
 }
 
-fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
+fn add_row<'a>(rows: &mut Vec<Row<'a>>, line: &'a [u8]) -> Result<(), String> {
     if line.trim_ascii().is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let columns: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
     let &[node, features, class] = &columns[..] else {
@@ -117,7 +114,8 @@ fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
     let node = whole(node).ok_or_else(|| format!("{} is not a node number", shown(node)))?;
     let number = whole(class).and_then(|class| u32::try_from(class).ok()).filter(|&class| class != u32::MAX);
     let class = number.ok_or_else(|| format!("{} is not a class number", shown(class)))?;
-    Ok(Some(Row { node, class, features, bits: bits(features) }))
+    rows.push(Row { node, class, features, bits: bits(features) });
+    Ok(())
 }
 
 /// The length of a row such as `0,1,0` and the places of its ones.

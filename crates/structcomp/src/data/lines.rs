@@ -117,10 +117,14 @@ mod tests {
         assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.ends_with(b"\n")));
         assert_eq!(pieces.concat(), text.bytes);
         let numbers = text
-            .parse(2, |_| Vec::new(), |all, line| {
-                all.push(whole(line).ok_or("no number")?);
-                Ok(())
-            })
+            .parse(
+                2,
+                |_| Vec::new(),
+                |all, line| {
+                    all.push(whole(line).ok_or("no number")?);
+                    Ok(())
+                },
+            )
             .unwrap();
         assert!(numbers.concat().into_iter().eq(1..200_000));
     }
@@ -131,7 +135,9 @@ mod tests {
         text.replace_range(800_000..800_001, "x");
         text.replace_range(200_000..200_001, "y");
         let text = Text { path: Path::new("x"), bytes: text.as_bytes() };
-        let check = |_: &mut (), line: &[u8]| whole(line).map(drop).ok_or_else(|| format!("{} is no number", shown(line)));
+        let check = |_: &mut (), line: &[u8]| {
+            whole(line).map(drop).ok_or_else(|| format!("{} is no number", shown(line)))
+        };
         let error = text.parse(0, |_| (), check).unwrap_err();
         assert_eq!(error.to_string(), "x:100001: 'y' is no number");
     }

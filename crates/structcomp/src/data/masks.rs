@@ -34,7 +34,7 @@ fn numbered(name: &str) -> Option<(u32, &str)> {
 fn read_split(path: &Path, nodes: usize, budget: &Budget) -> Result<Split> {
     let archive = Archive::open(path, budget)?;
     let mask = |name: &str| -> Result<Vec<bool>> {
-        let mask = archive.array(name)?.to_bool()?;
+        let mask = archive.array(name)?.to_bool(budget)?;
         match mask.len() == nodes {
             true => Ok(mask),
             false => {

@@ -136,7 +136,7 @@ impl<'a> Reader<'a, '_> {
                 b'u' => self.set_items(start)?,
                 b'a' => self.append(start)?,
                 b'e' => self.extend(start)?,
-                b'.' => return self.pop(start),
+                b'.' => return self.stop(start),
                 other => {
                     let what = format!(
                         "has the pickle instruction {other:#04x} ({}) at byte {start}, which Planetoid files do not use",
@@ -145,6 +145,13 @@ impl<'a> Reader<'a, '_> {
                     return Err(Error::format(self.path, what));
                 }
             }
+        }
+    }
+
+    fn stop(&mut self, at: usize) -> Result<Value<'a>> {
+        match (&self.stack[..], &self.marks[..]) {
+            (&[root], []) => Ok(root),
+            _ => Err(self.wrong(at, "it does not end with one value")),
         }
     }
 
@@ -277,7 +284,10 @@ impl<'a> Reader<'a, '_> {
         let length = length(self)? as usize;
         let bytes = self.bytes.get(self.at..).and_then(|rest| rest.get(..length)).ok_or_else(|| {
             let left = self.bytes.len().saturating_sub(self.at);
-            Error::format(self.path, format!("announces {length} bytes at byte {}, but {left} follow", self.at))
+            Error::format(
+                self.path,
+                format!("announces {length} bytes at byte {}, but {left} follow", self.at),
+            )
         })?;
         self.at += length;
         self.push(Value::Bytes(bytes))
@@ -358,7 +368,7 @@ mod tests {
         read(bytes).err().map(|error| error.to_string()).unwrap_or_default()
     }
 
-    // pickletools.dis(pickle.dumps({"a": [1, -2, 300, None, True]}, 2)) as Python 2 writes it.
+    // What Python 2 writes for pickle.dumps({"a": [1, -2, 300, None, True]}, 2).
     const PLAIN: &[u8] = b"\x80\x02}q\x00U\x01aq\x01]q\x02(K\x01J\xfe\xff\xff\xffM,\x01N\x88es.";
 
     #[test]
@@ -393,12 +403,14 @@ mod tests {
         assert!(message(b"\x80\x02X\x01\x00\x00\x00a.").contains("0x58 (X) at byte 2"));
         assert!(message(b"\x93.").contains("0x93 (\\x93) at byte 0"));
         assert!(message(b"\x80\x04.").contains("protocol 4"));
-        assert!(message(PLAIN).contains("0x73 (s) at byte 26"), "{}", message(PLAIN));
+        assert!(message(PLAIN).contains("0x73 (s) at byte 27"), "{}", message(PLAIN));
     }
 
     #[test]
     fn lengths_are_compared_with_the_file() {
-        assert!(message(b"T\xff\xff\xff\xffabc.").contains("announces 4294967295 bytes at byte 5, but 4 follow"));
+        assert!(
+            message(b"T\xff\xff\xff\xffabc.").contains("announces 4294967295 bytes at byte 5, but 4 follow")
+        );
         assert!(message(b"U\x05abc.").contains("but 4 follow"));
         assert!(message(b"").contains("ends in the middle"));
     }
@@ -406,8 +418,20 @@ mod tests {
     #[test]
     fn values_that_are_missing_or_misplaced_are_errors() {
         let broken: [&[u8]; 14] = [
-            b".", b"t.", b"K\x01\x86.", b"(K\x01.K", b"h\x00.", b"q\x00.", b"a.", b"]a.", b"]e.", b"K\x01(K\x02e.",
-            b"}(K\x01u.", b"](K\x01K\x02u.", b"K\x01)R.", b"K\x01}b.",
+            b".",
+            b"t.",
+            b"K\x01\x86.",
+            b"(K\x01.K",
+            b"h\x00.",
+            b"q\x00.",
+            b"a.",
+            b"]a.",
+            b"]e.",
+            b"K\x01(K\x02e.",
+            b"}(K\x01u.",
+            b"](K\x01K\x02u.",
+            b"K\x01)R.",
+            b"K\x01}b.",
         ];
         for bytes in broken {
             assert!(read(bytes).is_err(), "{}", bytes.escape_ascii());

@@ -39,7 +39,8 @@ impl<'a> PickledArray<'a> {
         if made_from != Some(&Value::Global(Global::Ndarray)) {
             return Err("it is not a numpy array".into());
         }
-        let Some(&[_, shape, dtype, Value::Bool(fortran), Value::Bytes(bytes)]) = pickle.tuple(object.state) else {
+        let Some(&[_, shape, dtype, Value::Bool(fortran), Value::Bytes(bytes)]) = pickle.tuple(object.state)
+        else {
             return Err("a numpy array has no shape, type and bytes".into());
         };
         let shape = sizes(pickle, shape).ok_or("a numpy array has no valid shape")?;
@@ -119,7 +120,8 @@ pub(crate) fn sparse_matrix(pickle: &Pickle) -> Result<Csr, Fault> {
     let Some([rows, cols]) = shape.as_deref() else {
         return Err("the matrix has no two-dimensional _shape".into());
     };
-    let offsets: Vec<u64> = array("indptr")?.to_whole().map_err(|fault| format!("the matrix's indptr: {fault}"))?;
+    let offsets: Vec<u64> =
+        array("indptr")?.to_whole().map_err(|fault| format!("the matrix's indptr: {fault}"))?;
     if offsets.len().checked_sub(1) != Some(*rows) {
         return Err(format!("the matrix has {} row starts for {rows} rows", offsets.len()));
     }

@@ -169,8 +169,7 @@ impl Folder<'_> {
         if test.len() != tx.rows() {
             return Err(wrong("test.index", format!("has {} ids for {} rows of tx", test.len(), tx.rows())));
         }
-        let placement =
-            Placement::new(allx.rows(), test).map_err(|fault| wrong("test.index", fault))?;
+        let placement = Placement::new(allx.rows(), test).map_err(|fault| wrong("test.index", fault))?;
         let (offsets, indices, values) = allx.parts();
         let (mut offsets, mut indices, mut values) = (offsets.to_vec(), indices.to_vec(), values.to_vec());
         for row in &placement.test_row {
@@ -194,9 +193,9 @@ impl Folder<'_> {
     /// The dictionary from each node to the list of its neighbours, with repeats and loops.
     fn edges(&self, nodes: usize) -> Result<RawEdges> {
         self.unpickle("graph", |pickle, bytes| {
-            let graph = pickle.node(pickle.root).filter(|node| {
-                matches!(node.kind, Kind::Dict | Kind::Object(Global::DefaultDict))
-            });
+            let graph = pickle
+                .node(pickle.root)
+                .filter(|node| matches!(node.kind, Kind::Dict | Kind::Object(Global::DefaultDict)));
             let graph = graph.ok_or("it is not a dictionary of neighbour lists")?;
             let (pairs, _) = graph.items.as_chunks::<2>();
             if pairs.len() > nodes {
@@ -247,3 +246,6 @@ fn id(value: Value) -> Result<u64, Fault> {
         _ => Err("a node is not called by a number".into()),
     }
 }
+
+#[cfg(test)]
+mod tests;
