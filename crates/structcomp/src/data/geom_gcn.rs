@@ -88,6 +88,9 @@ fn read_nodes(path: &Path, budget: &Budget) -> Result<(Csr, Labels)> {
     let text = Text { path, bytes: &bytes };
     let mut rows: Vec<Row> =
         text.parse(body(&text), |_| Vec::new(), add_row)?.into_iter().flatten().collect();
+    if rows.is_empty() {
+        return Err(Error::format(path, "holds no nodes"));
+    }
     rows.sort_by_key(|row| row.node);
     for (expected, row) in (0..).zip(&rows) {
         if row.node != expected {
@@ -167,4 +170,84 @@ fn columns(features: &[u8]) -> Result<Vec<u32>, String> {
     columns.sort_unstable();
     columns.dedup();
     Ok(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dataset, data};
+
+    const EDGE_LINES: &str = "node_id\tnode_id\n0\t1\n1\t2\n2\t2\n";
+
+    fn open(edges: &str, nodes: &str) -> Result<Dataset> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(EDGES), edges).unwrap();
+        std::fs::write(folder.path().join(NODES), nodes).unwrap();
+        data::open(folder.path(), &Options::default())
+    }
+
+    fn rows(nodes: &str) -> (usize, Vec<Vec<u32>>) {
+        let data = open(EDGE_LINES, nodes).unwrap();
+        let Some(Features::Sparse(x)) = data.features else { panic!("not sparse") };
+        (x.cols(), (0..x.rows()).map(|row| x.row(row).0.to_vec()).collect())
+    }
+
+    fn fault(edges: &str, nodes: &str) -> String {
+        let error = open(edges, nodes).map(|_| String::new()).unwrap_or_else(|error| error.to_string());
+        error.rsplit('/').next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn rows_of_bits_and_column_numbers_are_told_apart() {
+        let header = "node_id\tfeature\tlabel\n";
+        let dense = format!("{header}2\t0,0,1\t1\n0\t1,1,0\t0\n1\t0,0,0\t0\n");
+        assert_eq!(rows(&dense), (3, vec![vec![0, 1], vec![], vec![2]]));
+        let spaced = dense.replace(',', ", ").replace('\n', "\r\n");
+        assert_eq!(rows(&spaced), rows(&dense));
+        // Zeros and ones, but not equally many: column numbers, one of them twice.
+        let listed = format!("{header}0\t0,1\t0\n1\t1,1,0\t0\n2\t1\t1\n");
+        assert_eq!(rows(&listed), (2, vec![vec![0, 1], vec![0, 1], vec![1]]));
+        // Equally many, but more than zeros and ones; a node may have none.
+        let listed = format!("{header}0\t4,1\t0\n1\t0,1\t0\n2\t\t1\n");
+        assert_eq!(rows(&listed), (5, vec![vec![1, 4], vec![0, 1], vec![]]));
+    }
+
+    #[test]
+    fn faults_are_named_with_file_and_line() {
+        let nodes = "id\tfeature\tlabel\n0\t0\t0\n1\t1\t0\n2\t1\t1\n";
+        assert_eq!(fault(EDGE_LINES, nodes), "");
+        for bad in ["0", "0\t1\t2", "0\t-1", "0\tx", "0\t4294967296", "0,1"] {
+            let edges = format!("{EDGE_LINES}{bad}\n");
+            assert!(fault(&edges, nodes).starts_with("out1_graph_edges.txt:5: expected two node"), "{bad}");
+        }
+        let cases = [
+            ("1\t1\t0", ":5: node 1 has a second line"),
+            ("4\t1\t0", ":5: node 3 has no line, but node 4 has"),
+            ("18446744073709551615\t1\t0", ":5: '18446744073709551615' is not a node number"),
+            ("3\t-1\t0", ":5: '-1' is not a feature number"),
+            ("3\t0.5\t0", ":5: '0.5' is not a feature number"),
+            ("3\t4294967295\t0", ": feature number 4294967295 is too large"),
+            ("3\t1\t4294967295", ":5: '4294967295' is not a class number"),
+            ("3\t1\t4000000000", ": class number 4000000000 is too large for 4 nodes"),
+            ("3\t1", ":5: expected node, features and class between tabs, not '3\\t1'"),
+        ];
+        for (line, message) in cases {
+            let said = fault(EDGE_LINES, &format!("{nodes}{line}\n"));
+            assert_eq!(said, format!("out1_node_feature_label.txt{message}"));
+        }
+    }
+
+    #[test]
+    fn no_cut_panics_and_an_empty_node_file_is_told() {
+        let nodes = "id\tfeature\tlabel\n0\t0,1\t0\n1\t1,1\t0\n2\t1,0\t1\n";
+        (0..nodes.len()).for_each(|length| drop(open(EDGE_LINES, &nodes[..length])));
+        (0..EDGE_LINES.len()).for_each(|length| drop(open(&EDGE_LINES[..length], nodes)));
+        assert!(fault(EDGE_LINES, "").contains("holds no nodes"));
+        assert_eq!(open("", nodes).unwrap().graph.edges(), 0);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(EDGES), EDGE_LINES).unwrap();
+        std::fs::create_dir(folder.path().join(NODES)).unwrap();
+        let error = data::open(folder.path(), &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("is a folder where a file was expected"));
+    }
 }

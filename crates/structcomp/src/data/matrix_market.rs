@@ -255,3 +255,115 @@ fn place(word: Option<&[u8]>, size: usize, what: &str) -> Result<u64, String> {
 fn number(word: &[u8]) -> Result<f32, String> {
     decimal(word).ok_or_else(|| format!("{} is not a number", shown(word)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dataset, data};
+
+    fn with_file<T>(text: &[u8], open: impl Fn(&Path) -> T) -> T {
+        let file = tempfile::Builder::new().suffix(".mtx").tempfile().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        open(file.path())
+    }
+
+    fn graph(kind: &str, body: &str) -> Result<Dataset> {
+        let text = format!("%%MatrixMarket matrix {kind}\n% a comment\n{body}");
+        with_file(text.as_bytes(), |path| data::open(path, &Options::default()))
+    }
+
+    fn features(kind: &str, body: &str) -> Result<Features> {
+        let text = format!("%%MatrixMarket matrix {kind}\n{body}");
+        with_file(text.as_bytes(), |path| open_matrix(path, &Budget::default()))
+    }
+
+    #[test]
+    fn entries_are_edges_between_nodes_counted_from_one() {
+        let data = graph("coordinate real general", "3 3 4\n1 2 0.5\n2 1 2\n3 3 1\n\n1 3 0\n").unwrap();
+        assert_eq!(data.graph.edge_iter().collect::<Vec<_>>(), [(0, 1)]);
+        assert_eq!(data.graph.edge_weights(0), Some(&[2.0][..]));
+        assert_eq!((data.repairs.self_loops, data.repairs.zero_weights, data.repairs.isolated), (1, 1, 1));
+        let data = graph("Coordinate Pattern Symmetric", "3 3 2\n2 1\n3 2").unwrap();
+        assert_eq!(data.graph.edge_iter().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+        // Column by column: 0 - 1 in one direction, 1 - 2 in the other.
+        let data = graph("array integer general", "3 3\n0\n7\n0\n0\n0\n0\n0\n5\n0\n").unwrap();
+        assert_eq!(data.graph.edge_iter().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+        assert_eq!(data.graph.weights(), Some(&[7.0, 7.0, 5.0, 5.0][..]));
+        assert_eq!(graph("coordinate pattern general", "0 0 0\n").unwrap().graph.nodes(), 0);
+    }
+
+    #[test]
+    fn features_are_sparse_or_dense_as_the_file_is() {
+        let x = features("coordinate real general", "2 3 4\n2 3 -1.5\n1 1 4\n2 1 1\n2 1 2\n").unwrap();
+        let expected = Csr::new(3, vec![0, 1, 3], vec![0, 0, 2], vec![4.0, 3.0, -1.5]).unwrap();
+        assert_eq!(x, Features::Sparse(expected));
+        let x = features("coordinate integer symmetric", "2 2 2\n1 1 4\n2 1 3\n").unwrap();
+        assert_eq!(x.to_dense().values(), [4.0, 3.0, 3.0, 0.0]);
+        let x = features("array real general", "2 3\n1\n2\n3\n4\n5\n6e0\n").unwrap();
+        assert_eq!(x, Features::Dense(Dense::new(2, 3, vec![1.0, 3.0, 5.0, 2.0, 4.0, 6.0]).unwrap()));
+        let x = features("array real symmetric", "2 2\n1\n2\n3\n").unwrap();
+        assert_eq!(x.to_dense().values(), [1.0, 2.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn faults_are_named_with_their_line() {
+        let cases = [
+            ("coordinate real general", "2 2 2\n1 2 1\n", ":3: announces 2 entries, but 1 follow"),
+            ("coordinate real general", "2 2 1\n0 2 1\n", ":4: '0' is not a row from 1 to 2"),
+            ("coordinate real general", "2 2 1\n1 3 1\n", ":4: '3' is not a column from 1 to 2"),
+            ("coordinate real general", "2 2 1\n1 -1 1\n", ":4: '-1' is not a column from 1 to 2"),
+            ("coordinate real general", "2 2 1\n1 2\n", ":4: '' is not a number"),
+            (
+                "coordinate pattern general",
+                "2 2 1\n1 2 1\n",
+                ":4: there is more on the line than an entry: '1 2 1'",
+            ),
+            ("coordinate real general", "2 2\n", ":3: expected rows, columns and entries, not '2 2'"),
+            ("array real general", "2 2 1\n", ":3: expected rows and columns, not '2 2 1'"),
+            ("array real general", "2 2\n1\n2\n", ":3: announces 4 entries, but 2 follow"),
+            ("array real general", "60000 60000\n1\n", ":3: announces 3600000000 entries, but 1 follow"),
+            ("coordinate real symmetric", "2 3 0\n", ":3: a 2 x 3 matrix cannot be symmetric"),
+            ("array pattern general", "1 1\n", ":1: the field 'pattern' is not supported"),
+            ("coordinate real hermitian", "1 1 0\n", ":1: the symmetry 'hermitian' is not supported"),
+            (
+                "coordinate",
+                "1 1 0\n",
+                ":1: expected '%%MatrixMarket matrix', a layout, a field and a symmetry",
+            ),
+            ("coordinate real general", "", ": ends before the line with the matrix's size"),
+            ("coordinate real general", "5000000000 5000000000 0\n", ":3: expected rows"),
+            ("coordinate real general", "3000000000 3000000000 0\n", "more than the 2^31 supported"),
+        ];
+        for (kind, body, message) in cases {
+            let error = graph(kind, body).unwrap_err().to_string();
+            assert!(error.contains(message), "{kind}, {body:?}: {error}");
+        }
+        let text = b"%%MatrixMarket matrix coordinate pattern general\n2000000000 2000000000 0\n";
+        let options = Options { budget: Budget { bytes: 1 << 30 }, ..Options::default() };
+        assert!(matches!(with_file(text, |path| read(path, &options).map(drop)), Err(Error::Memory { .. })));
+        let refused = with_file(text, |path| open_matrix(path, &options.budget));
+        assert!(matches!(refused, Err(Error::Memory { .. })));
+        assert!(
+            features("coordinate real general", "1 1 1\n1 1 nan\n").unwrap_err().to_string().contains("NaN")
+        );
+    }
+
+    #[test]
+    fn every_cut_of_the_numbers_is_an_error_and_no_cut_panics() {
+        for text in [
+            &b"%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 7\n"[..],
+            b"%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n",
+        ] {
+            for length in 0..text.len() {
+                let graph = with_file(&text[..length], |path| read(path, &Options::default()).map(drop));
+                let matrix = with_file(&text[..length], |path| open_matrix(path, &Budget::default()));
+                // The last line may lack its end.
+                assert_eq!(
+                    (graph.is_err(), matrix.is_err()),
+                    [(true, true), (false, false)][(length + 1 == text.len()) as usize]
+                );
+            }
+        }
+        assert!(read(&std::env::temp_dir(), &Options::default()).is_err(), "a folder");
+    }
+}

@@ -185,3 +185,107 @@ fn neighbours(header: &Header, want_weights: bool, lists: &mut Lists, line: &[u8
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dataset, data};
+
+    fn with_file<T>(name: &str, text: &str, open: impl Fn(&Path) -> T) -> T {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        open(&path)
+    }
+
+    fn open(text: &str) -> Result<Dataset> {
+        with_file("x.graph", text, |path| data::open(path, &Options::default()))
+    }
+
+    #[test]
+    fn blank_lines_are_nodes_and_comments_are_not() {
+        // 0 - 1, 2 alone, 3 - 0
+        let data = open("% drawn by hand\n\n4 2\n2 4\n%\n1\n\n 1\t\r\n\n").unwrap();
+        assert_eq!(data.graph.edge_iter().collect::<Vec<_>>(), [(0, 1), (0, 3)]);
+        assert_eq!((data.graph.nodes(), data.repairs.isolated), (4, 1));
+        assert_eq!(open("2 0\n\n\n").unwrap().graph.nodes(), 2);
+    }
+
+    #[test]
+    fn sizes_and_node_weights_are_skipped_and_edge_weights_kept() {
+        for (text, weights) in [
+            ("2 1 1\n2 7\n1 7\n", true),
+            ("2 1 011\n5 2 7\n6 1 7\n", true),
+            ("2 1 110 2\n1 5 5 2\n1 6 6 1\n", false),
+            ("2 1 100\n9 2\n9 1\n", false),
+            ("2 1 111 1\n9 3 2 7\n9 3 1 7\n", true),
+        ] {
+            let data = open(text).unwrap();
+            assert!(data.graph.has_edge(0, 1) && data.graph.edges() == 1, "{text}");
+            assert_eq!(data.graph.weights(), weights.then_some(&[7.0, 7.0][..]), "{text}");
+            assert_eq!(data.source.notes.is_empty(), text.starts_with("2 1 1\n"), "{text}");
+        }
+        let options = Options { weights: false, ..Options::default() };
+        let plain = with_file("x.graph", "2 1 1\n2 7\n1 7\n", |path| data::open(path, &options));
+        assert_eq!(plain.unwrap().graph.weights(), None);
+    }
+
+    #[test]
+    fn faults_are_named_with_their_line() {
+        let cases = [
+            ("", ": is in no known format"),
+            ("%\n", ": has no line with the graph's size"),
+            ("2\n", ":1: expected 'nodes edges [fmt [weights]]', not '2'"),
+            ("2 x\n", ":1: 'x' is not a number of nodes or edges"),
+            ("2 1 12\n2\n1\n", ":1: the fmt '12' is not made of three zeros and ones"),
+            ("2 1 10 0\n2\n1\n", ":1: the number of node weights is not a positive number"),
+            ("3000000000 1\n", ":1: 3000000000 nodes are more than the 2^31 supported"),
+            ("%\n2000000000 1\n2\n1\n", ":2: announces 2000000000 nodes, but 2 lines follow"),
+            ("2 1\n2\n1\n1\n", ":4: a line follows those of the 2 nodes"),
+            ("2 1\n2\n0\n", ":3: '0' is not a node from 1 to 2"),
+            ("2 1\n3\n1\n", ":2: '3' is not a node from 1 to 2"),
+            ("2 1\n-2\n1\n", ":2: '-2' is not a node from 1 to 2"),
+            ("2 1\n99999999999999999999\n1\n", ":2: '99999999999999999999' is not a node"),
+            ("2 2\n2\n1\n", ":1: announces 2 edges, which is twice as many neighbours, but 2 are listed"),
+            ("2 9999999999999999999\n2\n1\n", ":1: announces 9999999999999999999 edges"),
+            ("2 1 1\n2\n1 1\n", ":2: '' is not an edge's weight"),
+            ("2 1 10\n\n1 1\n", ":2: '' is not a node's size or weight"),
+        ];
+        for (text, message) in cases {
+            let error = open(text).unwrap_err().to_string();
+            assert!(error.contains(message), "{text:?}: {error}");
+        }
+        assert!(read(&std::env::temp_dir(), &Options::default()).is_err(), "a folder");
+    }
+
+    #[test]
+    fn every_cut_into_the_lists_is_an_error() {
+        let text = "3 3 1\n2 5 3 5\n1 5 3 5\n1 5 2 5\n";
+        // The last line may lack its end.
+        for length in 0..text.len() - 1 {
+            assert!(open(&text[..length]).is_err(), "cut to {length}");
+        }
+        assert_eq!(open(&text[..text.len() - 1]).unwrap().graph.edges(), 3);
+    }
+
+    #[test]
+    fn contents_are_taken_for_metis_only_when_all_fits() {
+        let is_metis = |text: &str| with_file("x.txt", text, |path| recognizes(&Head::of(path).unwrap()));
+        assert!(is_metis("3 2\n2\n1 3\n2\n"));
+        assert!(is_metis("% weighted\n2 1 1\n2 4\n1 4\n"));
+        for edge_list in [
+            "0 1\n1 2\n",
+            "1 2\n2 3\n",
+            "2 1\n1 2\n2 1\n",
+            // A cycle with a line of its size: three lines and six numbers fit, but not as lists.
+            "3 3\n1 2\n2 3\n3 1\n",
+            // The neighbours fit in number, but not in both directions.
+            "3 1\n2\n3\n\n",
+            "1 1\n1 1\n",
+            "0 0\n",
+            "3 2 1\n1 2 5\n2 3 5\n3 1 5\n",
+        ] {
+            assert!(!is_metis(edge_list), "{edge_list:?}");
+        }
+    }
+}
