@@ -4,6 +4,8 @@
 //! published datasets are looked for in `../shared/data`. Where either is absent the tests say
 //! that they were skipped, unless `CI` is set: then they fail.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 #[path = "formats/geom_gcn.rs"]
 mod geom_gcn;
 #[path = "formats/matrix_market.rs"]
