@@ -5,15 +5,23 @@
 pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
-pub(crate) mod text;
+mod geom_gcn;
 mod gnn_benchmark;
 mod graphsaint;
+mod lines;
+mod masks;
+pub(crate) mod matrix_market;
+mod metis_graph;
 pub(crate) mod npy;
 pub(crate) mod npz;
 mod number_rows;
 mod ogb;
+mod pickle;
+mod pickled_arrays;
+mod planetoid;
 pub(crate) mod scipy_npz;
 mod sparse_arrays;
+pub(crate) mod text;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
 use bytes::Head;
@@ -92,8 +100,20 @@ pub struct Format {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[Format] =
-    &[ogb::FORMAT, graphsaint::FORMAT, gnn_benchmark::FORMAT, scipy_npz::FORMAT, edge_list::FORMAT];
+pub const FORMATS: &[Format] = &[
+    // Folders.
+    planetoid::FORMAT,
+    geom_gcn::FORMAT,
+    graphsaint::FORMAT,
+    ogb::FORMAT,
+    // Binary files.
+    gnn_benchmark::FORMAT,
+    scipy_npz::FORMAT,
+    // Text; an edge list is what no other text format claims.
+    matrix_market::FORMAT,
+    metis_graph::FORMAT,
+    edge_list::FORMAT,
+];
 
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]

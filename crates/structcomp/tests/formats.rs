@@ -4,8 +4,19 @@
 //! published datasets are looked for in `../shared/data`. Where either is absent the tests say
 //! that they were skipped, unless `CI` is set: then they fail.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 #[path = "formats/arrays.rs"]
 mod arrays;
+
+#[path = "formats/geom_gcn.rs"]
+mod geom_gcn;
+#[path = "formats/matrix_market.rs"]
+mod matrix_market;
+#[path = "formats/metis_graph.rs"]
+mod metis_graph;
+#[path = "formats/planetoid.rs"]
+mod planetoid;
 
 use std::path::PathBuf;
 

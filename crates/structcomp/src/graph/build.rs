@@ -289,7 +289,9 @@ fn row_starts<T: Listed>(nodes: usize, edges: &[T]) -> Vec<u64> {
     let degrees: Vec<AtomicU32> = (0..nodes).map(|_| AtomicU32::new(0)).collect();
     edges.par_chunk_by(|a, b| ends(a.key()).0 == ends(b.key()).0).for_each(|run| {
         degrees[ends(run[0].key()).0 as usize].fetch_add(run.len() as u32, Relaxed);
-        run.iter().for_each(|edge| drop(degrees[ends(edge.key()).1 as usize].fetch_add(1, Relaxed)));
+        for edge in run {
+            degrees[ends(edge.key()).1 as usize].fetch_add(1, Relaxed);
+        }
     });
     let mut offsets = Vec::with_capacity(nodes + 1);
     let mut total = 0;
