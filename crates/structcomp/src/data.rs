@@ -5,6 +5,7 @@
 pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
+pub mod fetch;
 pub mod named;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};

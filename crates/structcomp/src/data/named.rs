@@ -6,6 +6,7 @@
 mod verify;
 
 pub use verify::{FileState, Progress, Stage, Verified};
+#[cfg(feature = "download")]
 pub(crate) use verify::{hash_file, state_of};
 
 use crate::{Dataset, Error, Result};
