@@ -22,6 +22,8 @@ mod planetoid;
 pub(crate) mod scipy_npz;
 mod sparse_arrays;
 pub(crate) mod text;
+pub mod fetch;
+pub mod named;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
 use bytes::Head;

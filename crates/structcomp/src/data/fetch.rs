@@ -1,0 +1,228 @@
+//! Named datasets over the network: every missing file, checked, whole or not at all.
+
+#[cfg(feature = "download")]
+mod http;
+#[cfg(feature = "download")]
+mod unpack;
+
+use super::named::{NamedDataset, Progress};
+use crate::Result;
+use std::{path::Path, time::Duration};
+
+/// How to fetch.
+#[derive(Clone, Debug)]
+pub struct FetchOptions {
+    /// Put in place of scheme and host of every address: for a mirror that keeps the paths.
+    pub base_url: Option<String>,
+    /// How long to wait for a connection, and again for the first answer on it.
+    pub connect_timeout: Duration,
+    /// How long a transfer may stand still before it counts as cut off.
+    pub stall_timeout: Duration,
+    /// How often to try again without any progress in between.
+    pub retries: u32,
+    /// The pause before the first retry; it doubles from one to the next.
+    pub pause: Duration,
+}
+
+impl Default for FetchOptions {
+    fn default() -> Self {
+        Self {
+            base_url: None,
+            connect_timeout: Duration::from_secs(20),
+            stall_timeout: Duration::from_secs(60),
+            retries: 4,
+            pause: Duration::from_secs(1),
+        }
+    }
+}
+
+/// What came of fetching a dataset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// What was downloaded, in order.
+    pub files: Vec<FetchedFile>,
+    /// Optional files that could not be had, and files without a checksum to compare with.
+    pub warnings: Vec<String>,
+}
+
+/// A file that was downloaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchedFile {
+    /// Its name in the dataset's folder.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256 in hexadecimal.
+    pub sha256: String,
+}
+
+/// Downloads what is missing of a dataset into its folder below `data_dir`.
+///
+/// A download that was cut off goes on where it stopped, also in a later run. Files get their names
+/// only after size and checksum were compared with the record.
+#[cfg(feature = "download")]
+pub fn fetch(
+    dataset: &NamedDataset,
+    data_dir: impl AsRef<Path>,
+    options: &FetchOptions,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Fetched> {
+    let folder = dataset.folder(data_dir);
+    let mut job = online::Job { dataset, folder, options, progress, fetched: Fetched::default() };
+    job.run()?;
+    Ok(job.fetched)
+}
+
+/// Says that this build cannot download.
+#[cfg(not(feature = "download"))]
+pub fn fetch(
+    dataset: &NamedDataset,
+    data_dir: impl AsRef<Path>,
+    _options: &FetchOptions,
+    _progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Fetched> {
+    let missing = dataset.missing(&data_dir);
+    if missing.is_empty() {
+        return Ok(Fetched::default());
+    }
+    Err(crate::Error::Input(format!(
+        "this build cannot download (it lacks the cargo feature 'download'); put these files into {}: {}",
+        dataset.folder(data_dir).display(),
+        super::named::listed(&missing)
+    )))
+}
+
+#[cfg(feature = "download")]
+mod online {
+    use super::{FetchOptions, Fetched, FetchedFile, http, unpack};
+    use crate::{
+        Error, Result,
+        data::named::{File, FileState, NamedDataset, Progress, listed, state_of},
+    };
+    use std::{
+        fs,
+        path::{Path, PathBuf},
+    };
+
+    pub(super) struct Job<'a> {
+        pub(super) dataset: &'a NamedDataset,
+        pub(super) folder: PathBuf,
+        pub(super) options: &'a FetchOptions,
+        pub(super) progress: &'a mut dyn FnMut(Progress<'_>),
+        pub(super) fetched: Fetched,
+    }
+
+    impl Job<'_> {
+        pub(super) fn run(&mut self) -> Result<()> {
+            let dataset = self.dataset;
+            for file in dataset.files.iter().filter(|file| !file.optional) {
+                if self.is_wanted(file)? && file.url.is_some() {
+                    self.download(file)?;
+                }
+            }
+            if let Some(archive) = &dataset.archive
+                && !self.missing().is_empty()
+            {
+                self.take_from(archive)?;
+            }
+            if !self.missing().is_empty() {
+                return Err(self.unobtainable());
+            }
+            for file in dataset.files.iter().filter(|file| file.optional && file.url.is_some()) {
+                if let Err(error) = self.is_wanted(file).and_then(|wanted| match wanted {
+                    true => self.download(file),
+                    false => Ok(()),
+                }) {
+                    self.fetched.warnings.push(format!("{}, which is optional: {error}", file.name));
+                }
+            }
+            Ok(())
+        }
+
+        /// Whether the file is missing. A file that is there but not the published one is the
+        /// user's, and an error.
+        fn is_wanted(&mut self, file: &File) -> Result<bool> {
+            let path = file.path_in(&self.folder);
+            if file.sha256.is_none() && file.bytes.is_none() {
+                return Ok(!path.is_file());
+            }
+            match state_of(file, &path, self.progress)? {
+                FileState::Missing => Ok(true),
+                FileState::Ok | FileState::NotOnRecord { .. } => Ok(false),
+                differs => {
+                    let what = format!("is not the published file: {differs}; remove it to fetch it again");
+                    Err(Error::format(path, what))
+                }
+            }
+        }
+
+        fn download(&mut self, file: &File) -> Result<()> {
+            let target = file.path_in(&self.folder);
+            let parent = target.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(parent).map_err(Error::io(parent))?;
+            let (bytes, sha256) = http::download(file, &target, self.options, self.progress)
+                .map_err(|error| self.with_advice(file, error))?;
+            if file.sha256.is_none() {
+                let found = FileState::NotOnRecord { found: sha256.clone() };
+                self.fetched.warnings.push(format!("{}: {found}", file.name));
+            }
+            self.fetched.files.push(FetchedFile { name: file.name.clone(), bytes, sha256 });
+            Ok(())
+        }
+
+        /// An archive already in the folder, say put there by hand, is not downloaded again.
+        fn take_from(&mut self, archive: &File) -> Result<()> {
+            if self.is_wanted(archive)? {
+                self.download(archive)?;
+            }
+            let path = archive.path_in(&self.folder);
+            let needed: Vec<&File> = self.dataset.files.iter().filter(|file| !file.optional).collect();
+            unpack::unpack(&path, &self.folder, &needed, self.progress)?;
+            fs::remove_file(&path).map_err(Error::io(&path))
+        }
+
+        fn missing(&self) -> Vec<&File> {
+            let needed = self.dataset.files.iter().filter(|file| !file.optional);
+            needed.filter(|file| !file.path_in(&self.folder).is_file()).collect()
+        }
+
+        /// Adds to a failed download what can be done without a network.
+        fn with_advice(&self, file: &File, error: Error) -> Error {
+            let Error::Download { url, what } = error else { return error };
+            let mut wanted = self.missing();
+            if wanted.is_empty() || self.dataset.archive.is_some() {
+                wanted = vec![file];
+            }
+            let place = self.folder.display();
+            let what = format!("{what}; try again later, or put into {place}: {}", listed(&wanted));
+            Error::Download { url, what }
+        }
+
+        fn unobtainable(&self) -> Error {
+            let NamedDataset { name, publisher, note, .. } = self.dataset;
+            let note = note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+            Error::Input(format!(
+                "{name} cannot be fetched{note}; put into {}: {}; they come from {publisher}",
+                self.folder.display(),
+                listed(&self.missing())
+            ))
+        }
+    }
+}
+
+#[cfg(all(test, not(feature = "download")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_that_cannot_download_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let photo = crate::data::named::find("photo").unwrap();
+        let error = fetch(photo, folder.path(), &FetchOptions::default(), &mut |_| {}).unwrap_err();
+        let said = error.to_string();
+        assert!(
+            said.contains("feature 'download'") && said.contains("amazon_electronics_photo.npz"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,316 @@
+//! One file over HTTP: resumed where it was cut off, tried again, checked, and only then named.
+
+use super::FetchOptions;
+use crate::{
+    Error, Result,
+    data::named::{File, Progress, Stage, hash_file},
+    human_bytes,
+};
+use std::{
+    ffi::OsString,
+    fs,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    thread,
+};
+use ureq::{Agent, Body, http::Response};
+
+/// Downloads `file` to `target`; gives its size and SHA-256.
+///
+/// What has come so far is in `NAME.part`, and the server's ETag for it in `NAME.part.etag`. Both
+/// stay for the next run when this one fails on the way.
+pub(super) fn download(
+    file: &File,
+    target: &Path,
+    options: &FetchOptions,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<(u64, String)> {
+    let url = address(file, options)?;
+    let agent = agent(&url, options);
+    let mut transfer = Transfer { file, url, agent, partial: Partial::beside(target), progress };
+    transfer.run(options)?;
+    let sha256 = transfer.check()?;
+    let bytes = transfer.partial.length();
+    transfer.partial.become_file(target)?;
+    Ok((bytes, sha256))
+}
+
+fn address(file: &File, options: &FetchOptions) -> Result<String> {
+    let url = file.url.as_deref().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return Err(Error::Input(format!("{} has no address to fetch it from", file.name)));
+    };
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    Ok(match &options.base_url {
+        Some(base) => format!("{}/{path}", base.trim_end_matches('/')),
+        None => format!("{scheme}://{host}/{path}"),
+    })
+}
+
+fn agent(url: &str, options: &FetchOptions) -> Agent {
+    Agent::config_builder()
+        .user_agent(concat!("structcomp/", env!("CARGO_PKG_VERSION")))
+        // Sizes, ranges and checksums are all about the file as published.
+        .accept_encoding("identity")
+        .http_status_as_error(false)
+        // A redirect must not lead from HTTPS to plain HTTP: not every file has a checksum on record.
+        .https_only(url.starts_with("https://"))
+        .timeout_resolve(Some(options.connect_timeout))
+        .timeout_connect(Some(options.connect_timeout))
+        .timeout_recv_response(Some(options.connect_timeout.max(options.stall_timeout)))
+        .timeout_per_read(Some(options.stall_timeout))
+        .build()
+        .new_agent()
+}
+
+struct Transfer<'a> {
+    file: &'a File,
+    url: String,
+    agent: Agent,
+    partial: Partial,
+    progress: &'a mut dyn FnMut(Progress<'_>),
+}
+
+/// Why an attempt ended early.
+enum Stop {
+    /// Trying again may help.
+    Passing(String),
+    /// It will not.
+    Final(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Final(error)
+    }
+}
+
+impl Transfer<'_> {
+    /// Attempts until the file is whole. Only attempts that bring nothing new use up the retries,
+    /// so that a large file survives any number of cut-offs.
+    fn run(&mut self, options: &FetchOptions) -> Result<()> {
+        let mut reached = self.partial.length();
+        let mut idle = 0;
+        loop {
+            let what = match self.attempt() {
+                Ok(()) => return Ok(()),
+                Err(Stop::Final(error)) => return Err(error),
+                Err(Stop::Passing(what)) => what,
+            };
+            let length = self.partial.length();
+            idle = if length > reached { 0 } else { idle + 1 };
+            reached = reached.max(length);
+            if idle > options.retries {
+                return Err(self.failed(format!("{what} ({idle} attempts without progress)")));
+            }
+            thread::sleep(options.pause.saturating_mul(1 << idle.saturating_sub(1).min(6)));
+        }
+    }
+
+    fn attempt(&mut self) -> Result<(), Stop> {
+        let have = self.usable()?;
+        if have > 0 && Some(have) == self.file.bytes {
+            return Ok(());
+        }
+        let response = self.request(have)?;
+        let start = match response.status().as_u16() {
+            200 => 0,
+            206 => self.accept_range(&response, have)?,
+            416 if have > 0 && is_end(&response, have) => return Ok(()),
+            416 => return Err(self.start_over("the server has no such range")?),
+            status => return Err(self.refused(status)),
+        };
+        let total = response.body().content_length().and_then(|length| length.checked_add(start));
+        self.check_size(total)?;
+        let out = match start {
+            0 => self.partial.create(header(&response, "etag"))?,
+            _ => self.partial.append()?,
+        };
+        self.receive(response.into_body(), out, start, total)
+    }
+
+    /// How much of an earlier attempt can be built on. Without a checksum on record only the ETag
+    /// tells whether the rest still belongs to it.
+    fn usable(&self) -> Result<u64> {
+        let have = self.partial.length();
+        let checkable = self.file.sha256.is_some() || self.partial.etag().is_some();
+        if checkable && self.file.bytes.is_none_or(|bytes| have <= bytes) {
+            return Ok(have);
+        }
+        self.partial.remove()?;
+        Ok(0)
+    }
+
+    fn request(&self, have: u64) -> Result<Response<Body>, Stop> {
+        let mut request = self.agent.get(&self.url);
+        if have > 0 {
+            request = request.header("Range", format!("bytes={have}-"));
+            // If-Range takes strong validators only; a weak one is compared in the answer.
+            if let Some(etag) = self.partial.etag().filter(|etag| !etag.starts_with("W/")) {
+                request = request.header("If-Range", etag);
+            }
+        }
+        request.call().map_err(|error| match error {
+            ureq::Error::Timeout(_) | ureq::Error::Protocol(_) => Stop::Passing(error.to_string()),
+            ureq::Error::Io(ref io) if io.kind() != io::ErrorKind::ConnectionRefused => {
+                Stop::Passing(error.to_string())
+            }
+            _ => Stop::Final(self.failed(error.to_string())),
+        })
+    }
+
+    /// Checks that a partial answer continues what is there, and gives where it starts.
+    fn accept_range(&self, response: &Response<Body>, have: u64) -> Result<u64, Stop> {
+        let range = header(response, "content-range").unwrap_or_default();
+        let starts_here = range.starts_with(&format!("bytes {have}-"));
+        let same = match (self.partial.etag(), header(response, "etag")) {
+            (Some(before), Some(now)) => before == now,
+            _ => true,
+        };
+        if have > 0 && starts_here && same {
+            return Ok(have);
+        }
+        let what = if same { "the server sent another range" } else { "the file changed on the server" };
+        Err(self.start_over(what)?)
+    }
+
+    /// Drops what is there, so that the next attempt asks for the whole file.
+    fn start_over(&self, what: &str) -> Result<Stop> {
+        self.partial.remove()?;
+        Ok(Stop::Passing(what.to_owned()))
+    }
+
+    fn refused(&self, status: u16) -> Stop {
+        let what = format!("the server answered with status {status}");
+        match status {
+            408 | 429 | 500..=599 => Stop::Passing(what),
+            _ => Stop::Final(self.failed(what)),
+        }
+    }
+
+    fn check_size(&self, total: Option<u64>) -> Result<(), Stop> {
+        match (self.file.bytes, total) {
+            (Some(expected), Some(total)) if expected != total => {
+                self.partial.remove()?;
+                Err(Stop::Final(self.failed(format!("the server has {total} bytes, expected {expected}"))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn receive(&mut self, body: Body, mut out: fs::File, start: u64, total: Option<u64>) -> Result<(), Stop> {
+        let total = total.or(self.file.bytes);
+        let (mut body, mut done) = (body.into_reader(), start);
+        let mut buffer = vec![0; 1 << 17];
+        loop {
+            let read = match body.read(&mut buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.cut_off(done, total, &error.to_string())),
+            };
+            if read == 0 {
+                break;
+            }
+            done += read as u64;
+            if total.is_some_and(|total| done > total) {
+                self.partial.remove()?;
+                let expected = total.unwrap_or_default();
+                return Err(Stop::Final(
+                    self.failed(format!("the server sends more than the {expected} bytes")),
+                ));
+            }
+            out.write_all(&buffer[..read]).map_err(Error::io(&self.partial.path))?;
+            (self.progress)(Progress { file: &self.file.name, stage: Stage::Download, done, total });
+        }
+        if total.is_some_and(|total| done < total) {
+            return Err(self.cut_off(done, total, "the connection ended early"));
+        }
+        out.sync_all().map_err(Error::io(&self.partial.path))?;
+        Ok(())
+    }
+
+    fn cut_off(&self, done: u64, total: Option<u64>, what: &str) -> Stop {
+        let of = total.map(|total| format!(" of {}", human_bytes(total))).unwrap_or_default();
+        Stop::Passing(format!("cut off after {}{of}: {what}", human_bytes(done)))
+    }
+
+    /// Compares the whole file with the record; a wrong one is not kept.
+    fn check(&mut self) -> Result<String> {
+        let found = hash_file(&self.partial.path, &self.file.name, self.progress)?;
+        match &self.file.sha256 {
+            Some(expected) if *expected != found => {
+                self.partial.remove()?;
+                Err(self.failed(format!("what came has SHA-256 {found}, expected {expected}")))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn failed(&self, what: String) -> Error {
+        Error::Download { url: self.url.clone(), what }
+    }
+}
+
+/// Whether a refused range starts right behind the last byte: then nothing is lacking.
+fn is_end(response: &Response<Body>, have: u64) -> bool {
+    header(response, "content-range").is_some_and(|range| range == format!("bytes */{have}"))
+}
+
+fn header(response: &Response<Body>, name: &str) -> Option<String> {
+    response.headers().get(name)?.to_str().ok().map(str::to_owned)
+}
+
+/// A file on its way: its bytes so far and the ETag they belong to.
+struct Partial {
+    path: PathBuf,
+    etag: PathBuf,
+}
+
+impl Partial {
+    fn beside(target: &Path) -> Self {
+        let with = |ending: &str| {
+            let mut name = OsString::from(target);
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        Self { path: with(".part"), etag: with(".part.etag") }
+    }
+
+    fn length(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+
+    fn etag(&self) -> Option<String> {
+        let etag = fs::read_to_string(&self.etag).ok()?;
+        Some(etag).filter(|etag| !etag.is_empty() && etag.bytes().all(|byte| byte.is_ascii_graphic()))
+    }
+
+    /// Starts over. The old bytes go before the new ETag comes: it must never vouch for them.
+    fn create(&self, etag: Option<String>) -> Result<fs::File> {
+        self.remove()?;
+        let file = fs::File::create(&self.path).map_err(Error::io(&self.path))?;
+        if let Some(etag) = etag {
+            fs::write(&self.etag, etag).map_err(Error::io(&self.etag))?;
+        }
+        Ok(file)
+    }
+
+    fn append(&self) -> Result<fs::File> {
+        fs::OpenOptions::new().append(true).open(&self.path).map_err(Error::io(&self.path))
+    }
+
+    fn remove(&self) -> Result<()> {
+        for path in [&self.path, &self.etag] {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io(path)(error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn become_file(&self, target: &Path) -> Result<()> {
+        fs::rename(&self.path, target).map_err(Error::io(target))?;
+        self.remove()
+    }
+}
