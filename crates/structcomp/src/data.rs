@@ -5,13 +5,14 @@
 pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
+pub mod fetch;
 mod geom_gcn;
 mod gnn_benchmark;
 mod graphsaint;
-mod lines;
 mod masks;
 pub(crate) mod matrix_market;
 mod metis_graph;
+pub mod named;
 pub(crate) mod npy;
 pub(crate) mod npz;
 mod number_rows;
@@ -22,8 +23,6 @@ mod planetoid;
 pub(crate) mod scipy_npz;
 mod sparse_arrays;
 pub(crate) mod text;
-pub mod fetch;
-pub mod named;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
 use bytes::Head;

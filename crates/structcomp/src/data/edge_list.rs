@@ -91,7 +91,7 @@ impl Layout {
         if columns < 2 {
             let line = text::line_number(text, start + first_at);
             let found = text::shown(first);
-            return Err(Error::at_line(path, line, format!("expected two node ids, found '{found}'")));
+            return Err(Error::at_line(path, line, format!("expected two node ids, found {found}")));
         }
         let names: Vec<String> =
             head.iter().map(|field| String::from_utf8_lossy(field).to_ascii_lowercase()).collect();
@@ -248,7 +248,7 @@ impl Layout {
                         _ if is_whole(field) => "node ids must be below 2^64".to_owned(),
                         _ => "expected a whole number as on the first line".to_owned(),
                     };
-                    Error::at_line(path, line, format!("{why}, found '{found}'"))
+                    Error::at_line(path, line, format!("{why}, found {found}"))
                 })
             };
             edges.push(([id(self.source)?, id(self.target)?], self.weight_of(fields, path, line)?));
@@ -298,7 +298,7 @@ impl Layout {
         let weight = fields.get(at).and_then(|field| text::number::<f32>(field));
         weight.filter(|weight| weight.is_finite() && *weight >= 0.0).ok_or_else(|| {
             let found = fields.get(at).map_or_else(String::new, |field| text::shown(field));
-            let what = format!("edge weights must be numbers, finite and not negative, found '{found}'; --no-weights ignores them");
+            let what = format!("edge weights must be numbers, finite and not negative, found {found}; --no-weights ignores them");
             Error::at_line(path, line, what)
         })
     }
@@ -319,7 +319,7 @@ impl Layout {
                     return Err(Error::at_line(
                         path,
                         number,
-                        format!("expected two node ids, found '{found}'"),
+                        format!("expected two node ids, found {found}"),
                     ));
                 }
                 see(number, &fields)?;

@@ -12,8 +12,8 @@ use super::{
     EdgeSource, Format, Options, Parts,
     bytes::Bytes,
     edges::{Nodes, RawEdges},
-    lines::{Text, shown, whole, words},
     masks,
+    text::{Text, shown, whole, words},
 };
 use crate::{Budget, Csr, Error, Features, Labels, Result};
 use std::path::Path;

@@ -7,7 +7,7 @@ use super::{
     EdgeSource, Format, Options, Parts,
     bytes::Bytes,
     edges::{Nodes, RawEdges},
-    lines::{Text, decimal, shown, whole, words},
+    text::{Text, decimal, shown, whole, words},
 };
 use crate::{Budget, Csr, Dense, Error, Features, Result, graph::MAX_NODES};
 use rayon::prelude::*;

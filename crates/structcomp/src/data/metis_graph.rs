@@ -8,7 +8,7 @@ use super::{
     EdgeSource, Format, Options, Parts,
     bytes::{Bytes, Head},
     edges::{Nodes, RawEdges},
-    lines::{Text, decimal, lines, shown, whole, words},
+    text::{Text, decimal, lines, pieces, shown, whole, words},
 };
 use crate::{Budget, Error, Result, graph::MAX_NODES, random::mix};
 use rayon::prelude::*;
@@ -123,7 +123,7 @@ struct Lists {
 
 fn header_and_lists<'a>(text: &Text<'a>, want_weights: bool) -> Result<(Header<'a>, Vec<Lists>)> {
     let header = Header::of(text)?;
-    let counts: Vec<usize> = text.pieces(header.body).into_par_iter().map(rows).collect();
+    let counts: Vec<usize> = pieces(&text.bytes[header.body..]).into_par_iter().map(rows).collect();
     let first: Vec<usize> = counts
         .iter()
         .scan(0, |next, count| {
@@ -150,7 +150,7 @@ fn header_and_lists<'a>(text: &Text<'a>, want_weights: bool) -> Result<(Header<'
 
 /// Lines that belong to a node.
 fn rows(text: &[u8]) -> usize {
-    lines(text).filter(|line| !line.starts_with(b"%")).count()
+    lines(text).filter(|(_, line)| !line.starts_with(b"%")).count()
 }
 
 fn neighbours(header: &Header, want_weights: bool, lists: &mut Lists, line: &[u8]) -> Result<(), String> {

@@ -1,11 +1,9 @@
 //! Numbers as text, one row a line, parsed in parallel into one array.
 
+use super::text;
 use crate::{Budget, Error, Result};
 use rayon::prelude::*;
 use std::path::Path;
-
-/// Bytes that one task parses, up to the next line end.
-const CHUNK: usize = 1 << 20;
 
 /// Parses each line into `width` items. `parse` returns what it expected where it found no such
 /// line; the first line that fails is the error.
@@ -16,7 +14,7 @@ pub(crate) fn parse_rows<T: Copy + Default + Send>(
     width: usize,
     parse: impl Fn(&[u8], &mut [T]) -> Result<(), String> + Sync,
 ) -> Result<Vec<T>> {
-    let chunks = line_chunks(text);
+    let chunks = text::pieces(text);
     let lines: Vec<usize> = chunks.par_iter().map(|chunk| line_count(chunk)).collect();
     let rows: usize = lines.iter().sum();
     let items = (rows as u64).saturating_mul(width as u64);
@@ -37,7 +35,7 @@ pub(crate) fn parse_rows<T: Copy + Default + Send>(
     }
     let fault = tasks.into_par_iter().find_map_first(|(first_line, chunk, out)| {
         let rows = out.chunks_mut(width.max(1));
-        (first_line..).zip(lines_of(chunk)).zip(rows).find_map(|((number, line), row)| {
+        (first_line..).zip(text::lines(chunk)).zip(rows).find_map(|((number, (_, line)), row)| {
             parse(line, row).err().map(|what| Error::at_line(path, number, what))
         })
     });
@@ -46,31 +44,11 @@ pub(crate) fn parse_rows<T: Copy + Default + Send>(
 
 /// The numbers in the first line; 0 where there is none.
 pub(crate) fn width(text: &[u8]) -> usize {
-    lines_of(text).next().map_or(0, |line| line.split(|&byte| byte == b',').count())
-}
-
-/// Stretches of whole lines.
-fn line_chunks(text: &[u8]) -> Vec<&[u8]> {
-    let (mut chunks, mut rest) = (Vec::new(), text);
-    while !rest.is_empty() {
-        let from = CHUNK.min(rest.len()) - 1;
-        let end = memchr::memchr(b'\n', &rest[from..]).map_or(rest.len(), |at| from + at + 1);
-        let (chunk, others) = rest.split_at(end);
-        chunks.push(chunk);
-        rest = others;
-    }
-    chunks
+    text::lines(text).next().map_or(0, |(_, line)| line.split(|&byte| byte == b',').count())
 }
 
 fn line_count(chunk: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', chunk).count() + !chunk.ends_with(b"\n") as usize
-}
-
-/// Lines without their ends; the end of the last does not start another.
-fn lines_of(chunk: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = chunk.strip_suffix(b"\n").unwrap_or(chunk);
-    let lines = whole.split(|&byte| byte == b'\n').take(if chunk.is_empty() { 0 } else { usize::MAX });
-    lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 #[cfg(test)]
@@ -103,7 +81,7 @@ mod tests {
     #[test]
     fn many_chunks_are_one_table_and_the_first_fault_is_named_by_its_line() {
         let mut text: String = (0..400_000).map(|i| format!("{i}\n")).collect();
-        assert!(text.len() > 2 * CHUNK);
+        assert!(text::pieces(text.as_bytes()).len() > 2);
         let values = doubled(text.as_bytes(), 1).unwrap();
         assert!(values.len() == 400_000 && (0..).zip(&values).all(|(i, &value): (u64, _)| value == 2 * i));
         text.insert_str(text.find("\n300000\n").unwrap() + 1, "x");
