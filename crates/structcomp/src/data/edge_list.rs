@@ -121,15 +121,12 @@ impl Layout {
     }
 
     /// Whole numbers below 2^32, in parallel into one array; `None` if an id is larger.
-    fn small<T: Copy + Default + Send>(
+    fn small<T: Copy + Default + Send + Sync>(
         &self,
         text: &[u8],
         options: &Options,
         entry: fn(u64, f32) -> T,
-    ) -> Result<Option<Vec<T>>, Error>
-    where
-        T: Sync,
-    {
+    ) -> Result<Option<Vec<T>>> {
         let pieces = text::pieces(&text[self.body..]);
         let rows: Vec<usize> =
             pieces.par_iter().map(|piece| memchr::memchr_iter(b'\n', piece).count() + 1).collect();
