@@ -1,5 +1,7 @@
 //! numpy and scipy files: what numpy and scipy say is in them is what must come out.
 
+#![allow(clippy::unwrap_used)] // a test that unwraps fails where it should
+
 use crate::{fixture, published};
 use serde_json::Value;
 use std::path::Path;
