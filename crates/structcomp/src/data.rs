@@ -5,6 +5,8 @@
 pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
+pub(crate) mod npy;
+pub(crate) mod npz;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
 use bytes::Head;
