@@ -83,7 +83,8 @@ impl Cell for i64 {
         if field.is_empty() || field.eq_ignore_ascii_case("nan") {
             return Some(-1);
         }
-        let whole = |value: f64| (value.fract() == 0.0 && value.abs() < 2f64.powi(53)).then_some(value as i64);
+        let whole =
+            |value: f64| (value.fract() == 0.0 && value.abs() < 2f64.powi(53)).then_some(value as i64);
         let class = field.parse().ok().or_else(|| field.parse().ok().and_then(whole))?;
         Some(class.max(-1))
     }

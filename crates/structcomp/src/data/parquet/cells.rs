@@ -48,7 +48,10 @@ pub(super) fn ids<'a>(batch: &'a Batch, column: usize) -> Result<Ids<'a>> {
 pub(super) fn push_ids(batch: &Batch, column: usize, out: &mut Column<u64>) -> Result<()> {
     match ids(batch, column)? {
         Ids::Numbers(numbers) => numbers.into_iter().for_each(|number| out.push_number(number)),
-        Ids::Texts(texts) => texts.iter().flatten().for_each(|text| out.push(text)),
+        Ids::Texts(texts) => {
+            batch.table.keep(texts.len(), texts.value_data().len())?;
+            texts.iter().flatten().for_each(|text| out.push(text));
+        }
     }
     Ok(())
 }
@@ -57,6 +60,7 @@ pub(super) fn push_ids(batch: &Batch, column: usize, out: &mut Column<u64>) -> R
 pub(super) fn push_labels(batch: &Batch, column: usize, out: &mut Column<i64>) -> Result<()> {
     let array = batch.column(column)?;
     if let Some(texts) = array.as_string_opt::<i32>() {
+        batch.table.keep(texts.len(), texts.value_data().len())?;
         texts.iter().for_each(|text| out.push(text.unwrap_or("")));
         return Ok(());
     }

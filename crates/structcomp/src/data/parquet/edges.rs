@@ -158,7 +158,6 @@ impl Reader<'_> {
 struct Names {
     list: Vec<Box<str>>,
     places: HashMap<Box<str>, u32>,
-    bytes: u64,
 }
 
 impl Names {
@@ -166,9 +165,8 @@ impl Names {
         if let Some(&place) = self.places.get(name) {
             return Ok(place);
         }
-        // Twice the text, and what the list and the map need beside it.
-        self.bytes += 2 * name.len() as u64 + 64;
-        table.budget.check("the names of nodes", self.bytes)?;
+        // Once in the list and once in the map.
+        table.keep(2, 2 * name.len())?;
         let place = u32::try_from(self.list.len()).map_err(|_| table.wrong("names more than 2^32 nodes"))?;
         self.list.push(name.into());
         self.places.insert(name.into(), place);

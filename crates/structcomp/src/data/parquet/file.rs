@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An open file whose sizes have been compared with the bytes that are there.
 pub(super) struct Table {
@@ -22,6 +23,7 @@ pub(super) struct Table {
     /// Rows of each row group.
     pub(super) groups: Vec<usize>,
     metadata: ArrowReaderMetadata,
+    texts: AtomicU64,
 }
 
 /// Calls the decoder such that a panic in it becomes an error: its own checks of sizes and of
@@ -42,9 +44,10 @@ impl Table {
         // arrive as plain text and lists of a fixed size as lists.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = ArrowReaderMetadata::load(&file, options).map_err(|error| wrong(path, error))?;
-        let groups = row_counts(metadata.metadata(), bytes.len() as u64, budget)
-            .map_err(|what| what.unwrap_or_else(|| Error::format(path, "has a footer with impossible sizes")))?;
-        Ok(Self { path: path.to_owned(), budget: *budget, groups, metadata })
+        let groups = row_counts(metadata.metadata(), bytes.len() as u64, budget).map_err(|what| {
+            what.unwrap_or_else(|| Error::format(path, "has a footer with impossible sizes"))
+        })?;
+        Ok(Self { path: path.to_owned(), budget: *budget, groups, metadata, texts: AtomicU64::new(0) })
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -65,6 +68,12 @@ impl Table {
 
     pub(super) fn wrong(&self, what: impl Into<String>) -> Error {
         Error::format(&self.path, what)
+    }
+
+    /// Accounts for texts about to be kept: a few bytes of a file can stand for very long ones.
+    pub(super) fn keep(&self, texts: usize, bytes: usize) -> Result<()> {
+        let more = texts as u64 * 32 + bytes as u64;
+        self.budget.check("the text of a Parquet file", self.texts.fetch_add(more, Relaxed) + more)
     }
 
     /// Reads the row groups in parallel, each with one of the `places` to write to. The first
@@ -113,7 +122,7 @@ pub(super) struct Batches<'a> {
 
 /// Rows of some columns.
 pub(super) struct Batch<'a> {
-    table: &'a Table,
+    pub(super) table: &'a Table,
     columns: &'a [usize],
     batch: RecordBatch,
     /// The number of the first row in its row group.

@@ -1,8 +1,6 @@
 //! Node tables in Parquet.
 
-use super::cells::{
-    is_id, is_number, list_of, list_width, push_ids, push_labels, write_floats, write_lists,
-};
+use super::cells::{is_id, is_number, list_of, list_width, push_ids, push_labels, write_floats, write_lists};
 use super::file::Table;
 use crate::data::table::{Column, NodeTable, Purpose, id_column, label_column, list_column, settle};
 use crate::{Features, MAX_NODES, Result};
@@ -53,8 +51,7 @@ impl Layout {
         let label = label_column(&names);
         let first_text = || (!names.is_empty() && table.kind(0).is_string() && label != Some(0)).then_some(0);
         let id = id_column(&names).filter(holds_id).or_else(first_text);
-        let others: Vec<usize> =
-            (0..names.len()).filter(|&at| Some(at) != id && Some(at) != label).collect();
+        let others: Vec<usize> = (0..names.len()).filter(|&at| Some(at) != id && Some(at) != label).collect();
         let mut layout = Self { id, label, values: Values::Columns(Vec::new()), notes: Vec::new() };
         if purpose == Purpose::Labels {
             layout.label = label.or(if let [only] = others[..] { Some(only) } else { None });
@@ -90,7 +87,8 @@ impl Layout {
         width: usize,
     ) -> Result<(Column<u64>, Column<i64>)> {
         let (mut ids, mut labels) = (Column::default(), Column::default());
-        let columns: Vec<usize> = self.id.into_iter().chain(self.label).chain(self.values.columns()).collect();
+        let columns: Vec<usize> =
+            self.id.into_iter().chain(self.label).chain(self.values.columns()).collect();
         // About four MiB of features at a time.
         let mut batches = table.group(group, &columns, ((1 << 20) / width.max(1)).clamp(64, 4096))?;
         while let Some(batch) = batches.next()? {
