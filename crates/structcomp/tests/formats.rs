@@ -30,3 +30,10 @@ fn present(path: PathBuf, why: &str) -> Option<PathBuf> {
     eprintln!("skipped: {} is missing: {why}", path.display());
     None
 }
+
+#[path = "formats/outputs.rs"]
+mod outputs;
+#[path = "formats/parquet.rs"]
+mod parquet;
+#[path = "formats/tables.rs"]
+mod tables;

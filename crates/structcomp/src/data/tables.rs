@@ -12,24 +12,37 @@ use std::path::{Path, PathBuf};
 pub(crate) const FORMAT: Format = Format {
     name: "tables",
     about: "a folder with edges.csv (or .tsv, .txt, .parquet), optionally nodes.* or features.*, and labels.*",
-    recognizes: |head: &Head| member(head, &["edges"]).is_some(),
+    recognizes: |head: &Head| !members(head, &["edges"]).is_empty(),
     read,
 };
 
 const ENDINGS: [&str; 8] = ["parquet", "csv", "tsv", "txt", "npy", "npz", "mtx", "json"];
 
-/// The folder's file of one of the names, with a known ending, compressed or not.
-fn member(head: &Head, names: &[&str]) -> Option<PathBuf> {
+/// The folder's files of the names, with a known ending, compressed or not.
+fn members(head: &Head, names: &[&str]) -> Vec<PathBuf> {
     let files = names.iter().flat_map(|name| ENDINGS.map(|ending| format!("{name}.{ending}")));
-    let mut packed = files.flat_map(|file| ["", ".gz", ".zst"].map(|packing| format!("{file}{packing}")));
-    packed.find(|file| head.has(file)).map(|file| head.path.join(file))
+    let packed = files.flat_map(|file| ["", ".gz", ".zst"].map(|packing| format!("{file}{packing}")));
+    packed.filter(|file| head.has(file)).map(|file| head.path.join(file)).collect()
+}
+
+/// The one file of the names, if there is any.
+fn member(head: &Head, names: &[&str]) -> Result<Option<PathBuf>> {
+    let mut files = members(head, names);
+    match &files[..] {
+        [one, another, ..] => {
+            let [one, another] = [one, another].map(|file| file.file_name().unwrap_or_default().display());
+            Err(Error::format(&head.path, format!("holds both {one} and {another}; keep one of them")))
+        }
+        _ => Ok(files.pop()),
+    }
 }
 
 fn read(folder: &Path, options: &Options) -> Result<Parts> {
     let head = Head::of(folder)?;
-    let edges = member(&head, &["edges"]).ok_or_else(|| Error::format(folder, "has no file edges.*"))?;
-    let nodes = member(&head, &["nodes", "features"]);
-    let labels = member(&head, &["labels"]);
+    let none = || Error::format(folder, "has no file edges.*");
+    let edges = member(&head, &["edges"])?.ok_or_else(none)?;
+    let nodes = member(&head, &["nodes", "features"])?;
+    let labels = member(&head, &["labels"])?;
     // The format that may have been asked for is the folder's, not the file's.
     let options = Options { format: None, ..options.clone() };
     join(&edges, nodes.as_deref(), labels.as_deref(), &options)
@@ -286,6 +299,11 @@ mod tests {
         assert_eq!((data.ids.clone(), classes(&data).len()), (NodeIds::Implicit, 4));
         assert!(open_files(at("edges.parquet"), Some(&at("edges.parquet")), None, &options).is_err());
         assert_eq!(open_files(at("edges.parquet"), None, None, &options).unwrap().graph.edges(), 3);
+        let two = opened(&NodeIds::Implicit, &[("nodes.csv", "1,2\n"), ("features.txt.gz", "")]).unwrap_err();
+        assert!(
+            two.to_string().ends_with("holds both nodes.csv and features.txt.gz; keep one of them"),
+            "{two}"
+        );
         let none = tempfile::tempdir().unwrap();
         assert!(open(none.path(), &options).is_err());
     }
