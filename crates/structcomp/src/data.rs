@@ -5,9 +5,15 @@
 pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
+mod gnn_benchmark;
+mod graphsaint;
 pub(crate) mod npy;
 pub(crate) mod npz;
+mod number_rows;
+mod ogb;
 mod parquet;
+pub(crate) mod scipy_npz;
+mod sparse_arrays;
 pub(crate) mod table;
 mod tables;
 pub(crate) mod text;
@@ -87,7 +93,18 @@ pub struct Format {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[Format] = &[parquet::FORMAT, tables::FORMAT, edge_list::FORMAT];
+pub const FORMATS: &[Format] = &[
+    // Folders.
+    graphsaint::FORMAT,
+    ogb::FORMAT,
+    tables::FORMAT,
+    // Binary files.
+    gnn_benchmark::FORMAT,
+    scipy_npz::FORMAT,
+    parquet::FORMAT,
+    // Text; an edge list is what no other text format claims.
+    edge_list::FORMAT,
+];
 
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]

@@ -4,6 +4,9 @@
 //! published datasets are looked for in `../shared/data`. Where either is absent the tests say
 //! that they were skipped, unless `CI` is set: then they fail.
 
+#[path = "formats/arrays.rs"]
+mod arrays;
+
 use std::path::PathBuf;
 
 /// A file made by `tests/fixtures/make.py`, or `None` with a word about it.

@@ -242,4 +242,4 @@ pub(crate) fn open_matrix(path: &Path, budget: &Budget) -> Result<Dense> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,9 @@
 //! numpy's `.npz` archives: a zip of `.npy` members, stored or deflated.
 
-use super::npy::{Array, data_start};
+use super::{
+    bytes::Head,
+    npy::{Array, data_start},
+};
 use crate::{Budget, Error, MappedFile, Result};
 use std::{
     io::{Cursor, Read},
@@ -29,6 +32,12 @@ impl Archive {
         let names = names.map_err(wrong)?.into_iter();
         let names = names.filter_map(|name| name.strip_suffix(".npy").map(str::to_owned)).collect();
         Ok(Self { file, zip, names, budget: *budget })
+    }
+
+    /// The archive, if a first look tells that it may be one and its table of contents is sound.
+    pub(crate) fn of_head(head: &Head) -> Option<Self> {
+        let zipped = head.bytes.starts_with(b"PK\x03\x04");
+        zipped.then(|| Self::open(&head.path, &Budget::default()).ok()).flatten()
     }
 
     /// The names of the arrays, in the order of the file.
@@ -109,8 +118,9 @@ impl Archive {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::data::npy::tests::file as npy_file;
     use std::io::Write;
     use zip::{ZipWriter, write::SimpleFileOptions};
 
@@ -122,13 +132,26 @@ mod tests {
         [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes(), data].concat()
     }
 
-    fn archive(method: CompressionMethod, members: &[(&str, &[u8])]) -> Vec<u8> {
+    /// The bytes of an archive, for the tests of the formats too.
+    pub(crate) fn archive(method: CompressionMethod, members: &[(&str, &[u8])]) -> Vec<u8> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         for (name, bytes) in members {
             zip.start_file(*name, SimpleFileOptions::default().compression_method(method)).unwrap();
             zip.write_all(bytes).unwrap();
         }
         zip.finish().unwrap().into_inner()
+    }
+
+    /// An archive of arrays of 64-bit whole numbers in one dimension.
+    pub(crate) fn integers(members: &[(&str, &[i64])]) -> Vec<u8> {
+        let file = |items: &[i64]| {
+            let bytes: Vec<u8> = items.iter().flat_map(|item| item.to_le_bytes()).collect();
+            npy_file("<i8", "False", &format!("({},)", items.len()), &bytes)
+        };
+        let members: Vec<_> =
+            members.iter().map(|(name, items)| (format!("{name}.npy"), file(items))).collect();
+        let members: Vec<_> = members.iter().map(|(name, bytes)| (&name[..], &bytes[..])).collect();
+        archive(CompressionMethod::Deflated, &members)
     }
 
     fn open(bytes: &[u8], budget: Budget) -> Result<Archive> {

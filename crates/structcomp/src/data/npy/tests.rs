@@ -4,7 +4,7 @@ use super::*;
 
 const ALL: Budget = Budget { bytes: 1 << 30 };
 
-fn file(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn file(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
     // numpy pads so that the data is aligned.
     let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
