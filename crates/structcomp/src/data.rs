@@ -5,13 +5,21 @@
 pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
+mod geom_gcn;
 mod gnn_benchmark;
 mod graphsaint;
+mod lines;
+mod masks;
+pub(crate) mod matrix_market;
+mod metis_graph;
 pub(crate) mod npy;
 pub(crate) mod npz;
 mod number_rows;
 mod ogb;
 mod parquet;
+mod pickle;
+mod pickled_arrays;
+mod planetoid;
 pub(crate) mod scipy_npz;
 mod sparse_arrays;
 pub(crate) mod table;
@@ -95,6 +103,8 @@ pub struct Format {
 /// Every format, in the order in which they are tried.
 pub const FORMATS: &[Format] = &[
     // Folders.
+    planetoid::FORMAT,
+    geom_gcn::FORMAT,
     graphsaint::FORMAT,
     ogb::FORMAT,
     tables::FORMAT,
@@ -103,6 +113,8 @@ pub const FORMATS: &[Format] = &[
     scipy_npz::FORMAT,
     parquet::FORMAT,
     // Text; an edge list is what no other text format claims.
+    matrix_market::FORMAT,
+    metis_graph::FORMAT,
     edge_list::FORMAT,
 ];
 

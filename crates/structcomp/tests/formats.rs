@@ -4,8 +4,24 @@
 //! published datasets are looked for in `../shared/data`. Where either is absent the tests say
 //! that they were skipped, unless `CI` is set: then they fail.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 #[path = "formats/arrays.rs"]
 mod arrays;
+#[path = "formats/geom_gcn.rs"]
+mod geom_gcn;
+#[path = "formats/matrix_market.rs"]
+mod matrix_market;
+#[path = "formats/metis_graph.rs"]
+mod metis_graph;
+#[path = "formats/outputs.rs"]
+mod outputs;
+#[path = "formats/parquet.rs"]
+mod parquet;
+#[path = "formats/planetoid.rs"]
+mod planetoid;
+#[path = "formats/tables.rs"]
+mod tables;
 
 use std::path::PathBuf;
 
@@ -33,10 +49,3 @@ fn present(path: PathBuf, why: &str) -> Option<PathBuf> {
     eprintln!("skipped: {} is missing: {why}", path.display());
     None
 }
-
-#[path = "formats/outputs.rs"]
-mod outputs;
-#[path = "formats/parquet.rs"]
-mod parquet;
-#[path = "formats/tables.rs"]
-mod tables;

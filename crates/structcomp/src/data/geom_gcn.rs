@@ -1,0 +1,253 @@
+//! geom-gcn's text folders: Chameleon, Squirrel and Actor.
+//!
+//! `out1_graph_edges.txt` lists directed edges, `out1_node_feature_label.txt` has one line
+//! `node<TAB>features<TAB>class` a node, in any order. The features are either a row of zeros and
+//! ones or, in Actor, the numbers of the ones. Nothing in the file says which, so the contents
+//! decide: if every line has equally many entries and they are all 0 or 1, these are rows of the
+//! matrix; otherwise they are column numbers. (Rows as long as that which were column numbers
+//! could only name columns 0 and 1.) The matrix is as wide as the largest column number asks;
+//! Actor's header says 931, but its columns run to 931 and so are 932.
+
+use super::{
+    EdgeSource, Format, Options, Parts,
+    bytes::Bytes,
+    edges::{Nodes, RawEdges},
+    lines::{Text, shown, whole, words},
+    masks,
+};
+use crate::{Budget, Csr, Error, Features, Labels, Result};
+use std::path::Path;
+
+pub(crate) const FORMAT: Format = Format {
+    name: "geom-gcn",
+    about: "a folder of geom-gcn's text files (Chameleon, Squirrel, Actor)",
+    recognizes: |head| head.has(EDGES) && head.has(NODES),
+    read,
+};
+
+const EDGES: &str = "out1_graph_edges.txt";
+const NODES: &str = "out1_node_feature_label.txt";
+
+fn read(path: &Path, options: &Options) -> Result<Parts> {
+    let mut files = vec![path.join(EDGES), path.join(NODES)];
+    let edges = read_edges(&files[0], &options.budget)?;
+    let (features, labels) = read_nodes(&files[1], &options.budget)?;
+    let nodes = labels.nodes();
+    let mut splits = Vec::new();
+    if let Some((set, read)) = masks::geom_gcn_splits(path, nodes, &options.budget)? {
+        splits.push(set);
+        files.extend(read);
+    }
+    Ok(Parts {
+        nodes: Nodes::Count(nodes),
+        edges: EdgeSource::Raw(RawEdges::Small(edges)),
+        features: Some(Features::Sparse(features)),
+        labels: Some(labels),
+        splits,
+        files,
+        ..Parts::default()
+    })
+}
+
+/// Where the lines after the header start; a first line that starts with a digit is none.
+fn body(text: &Text) -> usize {
+    match text.line_at(0) {
+        Some((header, next)) if !header.first().is_some_and(u8::is_ascii_digit) => next,
+        _ => 0,
+    }
+}
+
+fn read_edges(path: &Path, budget: &Budget) -> Result<Vec<u64>> {
+    let bytes = Bytes::open(path, budget)?;
+    let text = Text { path, bytes: &bytes };
+    let id = |word: Option<&[u8]>| word.and_then(whole).and_then(|id| u32::try_from(id).ok()).map(u64::from);
+    let edge = |edges: &mut Vec<u64>, line: &[u8]| {
+        let mut words = words(line);
+        let ends = (id(words.next()), id(words.next()), words.next());
+        match ends {
+            (Some(u), Some(v), None) => edges.push(u << 32 | v),
+            _ if line.trim_ascii().is_empty() => {}
+            _ => return Err(format!("expected two node numbers, not {}", shown(line))),
+        }
+        Ok(())
+    };
+    Ok(text.parse(body(&text), |_| Vec::new(), edge)?.concat())
+}
+
+/// A line of the node file. What its features mean is known when all lines have been seen.
+struct Row<'a> {
+    node: u64,
+    class: u32,
+    features: &'a [u8],
+    /// If the features are a row of zeros and ones: how long it is, and where the ones are.
+    bits: Option<(usize, Vec<u32>)>,
+}
+
+fn read_nodes(path: &Path, budget: &Budget) -> Result<(Csr, Labels)> {
+    let bytes = Bytes::open(path, budget)?;
+    let text = Text { path, bytes: &bytes };
+    let mut rows: Vec<Row> =
+        text.parse(body(&text), |_| Vec::new(), add_row)?.into_iter().flatten().collect();
+    if rows.is_empty() {
+        return Err(Error::format(path, "holds no nodes"));
+    }
+    rows.sort_by_key(|row| row.node);
+    for (expected, row) in (0..).zip(&rows) {
+        if row.node != expected {
+            let what = match row.node < expected {
+                true => format!("node {} has a second line", row.node),
+                false => format!("node {expected} has no line, but node {} has", row.node),
+            };
+            return Err(text.fault(row.features, what));
+        }
+    }
+    let labels = Labels::new(rows.iter().map(|row| Some(row.class)));
+    let labels = labels.map_err(|error| Error::format(path, error.to_string()))?;
+    Ok((matrix(&text, rows)?, labels))
+}
+
+fn add_row<'a>(rows: &mut Vec<Row<'a>>, line: &'a [u8]) -> Result<(), String> {
+    if line.trim_ascii().is_empty() {
+        return Ok(());
+    }
+    let columns: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
+    let &[node, features, class] = &columns[..] else {
+        return Err(format!("expected node, features and class between tabs, not {}", shown(line)));
+    };
+    let node = whole(node).ok_or_else(|| format!("{} is not a node number", shown(node)))?;
+    let number = whole(class).and_then(|class| u32::try_from(class).ok()).filter(|&class| class != u32::MAX);
+    let class = number.ok_or_else(|| format!("{} is not a class number", shown(class)))?;
+    rows.push(Row { node, class, features, bits: bits(features) });
+    Ok(())
+}
+
+/// The length of a row such as `0,1,0` and the places of its ones.
+fn bits(features: &[u8]) -> Option<(usize, Vec<u32>)> {
+    let (mut length, mut ones) = (0, Vec::new());
+    for entry in features.split(|&byte| byte == b',') {
+        match entry.trim_ascii() {
+            b"0" => {}
+            b"1" => ones.push(length),
+            _ => return None,
+        }
+        length += 1;
+    }
+    Some((length as usize, ones))
+}
+
+fn matrix(text: &Text, mut rows: Vec<Row>) -> Result<Csr> {
+    let widths: Option<Vec<usize>> = rows.iter().map(|row| row.bits.as_ref().map(|bits| bits.0)).collect();
+    let width = widths.as_deref().and_then(<[usize]>::first).copied();
+    let dense = widths.is_some_and(|widths| widths.iter().all(|&other| Some(other) == width));
+    let mut ones: Vec<Vec<u32>> = Vec::with_capacity(rows.len());
+    for row in &mut rows {
+        ones.push(match row.bits.take() {
+            Some((_, ones)) if dense => ones,
+            _ => columns(row.features).map_err(|what| text.fault(row.features, what))?,
+        });
+    }
+    let cols = match width {
+        Some(width) if dense => width,
+        _ => ones.iter().filter_map(|row| row.last()).max().map_or(0, |&last| last as usize + 1),
+    };
+    // A wild number would make every later matrix as wide.
+    if cols > text.bytes.len().max(1 << 20) {
+        return Err(Error::format(text.path, format!("feature number {} is too large", cols - 1)));
+    }
+    let with_ones = |row: Vec<u32>| row.into_iter().map(|column| (column, 1.0)).collect();
+    let rows: Vec<Vec<(u32, f32)>> = ones.into_iter().map(with_ones).collect();
+    Ok(Csr::from_sorted_rows(cols, &rows))
+}
+
+/// Column numbers in order. One that is given twice is still a one.
+fn columns(features: &[u8]) -> Result<Vec<u32>, String> {
+    let words = features.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|word| !word.is_empty());
+    let column = |word| whole(word).and_then(|number| u32::try_from(number).ok()).ok_or(word);
+    let mut columns: Vec<u32> = words
+        .map(column)
+        .collect::<Result<_, &[u8]>>()
+        .map_err(|word| format!("{} is not a feature number", shown(word)))?;
+    columns.sort_unstable();
+    columns.dedup();
+    Ok(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dataset, data};
+
+    const EDGE_LINES: &str = "node_id\tnode_id\n0\t1\n1\t2\n2\t2\n";
+
+    fn open(edges: &str, nodes: &str) -> Result<Dataset> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(EDGES), edges).unwrap();
+        std::fs::write(folder.path().join(NODES), nodes).unwrap();
+        data::open(folder.path(), &Options::default())
+    }
+
+    fn rows(nodes: &str) -> (usize, Vec<Vec<u32>>) {
+        let data = open(EDGE_LINES, nodes).unwrap();
+        let Some(Features::Sparse(x)) = data.features else { panic!("not sparse") };
+        (x.cols(), (0..x.rows()).map(|row| x.row(row).0.to_vec()).collect())
+    }
+
+    fn fault(edges: &str, nodes: &str) -> String {
+        let error = open(edges, nodes).map(|_| String::new()).unwrap_or_else(|error| error.to_string());
+        error.rsplit('/').next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn rows_of_bits_and_column_numbers_are_told_apart() {
+        let header = "node_id\tfeature\tlabel\n";
+        let dense = format!("{header}2\t0,0,1\t1\n0\t1,1,0\t0\n1\t0,0,0\t0\n");
+        assert_eq!(rows(&dense), (3, vec![vec![0, 1], vec![], vec![2]]));
+        let spaced = dense.replace(',', ", ").replace('\n', "\r\n");
+        assert_eq!(rows(&spaced), rows(&dense));
+        // Zeros and ones, but not equally many: column numbers, one of them twice.
+        let listed = format!("{header}0\t0,1\t0\n1\t1,1,0\t0\n2\t1\t1\n");
+        assert_eq!(rows(&listed), (2, vec![vec![0, 1], vec![0, 1], vec![1]]));
+        // Equally many, but more than zeros and ones; a node may have none.
+        let listed = format!("{header}0\t4,1\t0\n1\t0,1\t0\n2\t\t1\n");
+        assert_eq!(rows(&listed), (5, vec![vec![1, 4], vec![0, 1], vec![]]));
+    }
+
+    #[test]
+    fn faults_are_named_with_file_and_line() {
+        let nodes = "id\tfeature\tlabel\n0\t0\t0\n1\t1\t0\n2\t1\t1\n";
+        assert_eq!(fault(EDGE_LINES, nodes), "");
+        for bad in ["0", "0\t1\t2", "0\t-1", "0\tx", "0\t4294967296", "0,1"] {
+            let edges = format!("{EDGE_LINES}{bad}\n");
+            assert!(fault(&edges, nodes).starts_with("out1_graph_edges.txt:5: expected two node"), "{bad}");
+        }
+        let cases = [
+            ("1\t1\t0", ":5: node 1 has a second line"),
+            ("4\t1\t0", ":5: node 3 has no line, but node 4 has"),
+            ("18446744073709551615\t1\t0", ":5: '18446744073709551615' is not a node number"),
+            ("3\t-1\t0", ":5: '-1' is not a feature number"),
+            ("3\t0.5\t0", ":5: '0.5' is not a feature number"),
+            ("3\t4294967295\t0", ": feature number 4294967295 is too large"),
+            ("3\t1\t4294967295", ":5: '4294967295' is not a class number"),
+            ("3\t1\t4000000000", ": class number 4000000000 is too large for 4 nodes"),
+            ("3\t1", ":5: expected node, features and class between tabs, not '3\\t1'"),
+        ];
+        for (line, message) in cases {
+            let said = fault(EDGE_LINES, &format!("{nodes}{line}\n"));
+            assert_eq!(said, format!("out1_node_feature_label.txt{message}"));
+        }
+    }
+
+    #[test]
+    fn no_cut_panics_and_an_empty_node_file_is_told() {
+        let nodes = "id\tfeature\tlabel\n0\t0,1\t0\n1\t1,1\t0\n2\t1,0\t1\n";
+        (0..nodes.len()).for_each(|length| drop(open(EDGE_LINES, &nodes[..length])));
+        (0..EDGE_LINES.len()).for_each(|length| drop(open(&EDGE_LINES[..length], nodes)));
+        assert!(fault(EDGE_LINES, "").contains("holds no nodes"));
+        assert_eq!(open("", nodes).unwrap().graph.edges(), 0);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(EDGES), EDGE_LINES).unwrap();
+        std::fs::create_dir(folder.path().join(NODES)).unwrap();
+        let error = data::open(folder.path(), &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("is a folder where a file was expected"));
+    }
+}
