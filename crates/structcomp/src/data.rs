@@ -17,11 +17,14 @@ pub(crate) mod npy;
 pub(crate) mod npz;
 mod number_rows;
 mod ogb;
+mod parquet;
 mod pickle;
 mod pickled_arrays;
 mod planetoid;
 pub(crate) mod scipy_npz;
 mod sparse_arrays;
+pub(crate) mod table;
+mod tables;
 pub(crate) mod text;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
@@ -107,9 +110,11 @@ pub const FORMATS: &[Format] = &[
     geom_gcn::FORMAT,
     graphsaint::FORMAT,
     ogb::FORMAT,
+    tables::FORMAT,
     // Binary files.
     gnn_benchmark::FORMAT,
     scipy_npz::FORMAT,
+    parquet::FORMAT,
     // Text; an edge list is what no other text format claims.
     matrix_market::FORMAT,
     metis_graph::FORMAT,
@@ -147,8 +152,31 @@ pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Dataset> {
     let path = path.as_ref();
     let format = recognize(path, options)?;
     let parts = (format.read)(path, options)?;
-    let name = path.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy().into_owned());
-    Dataset::assemble(name, format.name, parts, options)
+    Dataset::assemble(name_of(path), format.name, parts, options)
+}
+
+/// Opens edges in any of the [`FORMATS`] with features and labels from other files, joined by the
+/// ids of the nodes.
+///
+/// The nodes are the rows of the features; without features, those with labels and those that the
+/// edges name. Rows without ids are the nodes from 0. Features may be npy, npz, Parquet, CSV or
+/// TSV; labels also one a line, or a JSON object from id to class.
+pub fn open_files(
+    edges: impl AsRef<Path>,
+    features: Option<&Path>,
+    labels: Option<&Path>,
+    options: &Options,
+) -> Result<Dataset> {
+    let edges = edges.as_ref();
+    let parts = tables::join(edges, features, labels, options)?;
+    if let (Some(path), None) = (features, &parts.features) {
+        return Err(Error::format(path, "has no column of numbers to take as features"));
+    }
+    Dataset::assemble(name_of(edges), tables::FORMAT.name, parts, options)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {

@@ -70,6 +70,12 @@ impl Error {
         Self::Format { path, line: Some(line), what: what.into() }
     }
 
+    /// A Parquet file met by a build that cannot read or write it.
+    #[cfg(not(feature = "parquet"))]
+    pub(crate) fn no_parquet(path: impl AsRef<Path>) -> Self {
+        Self::format(path, "is Parquet, which this build leaves out; build with the feature `parquet`")
+    }
+
     /// For `map_err`: the system's error with the path it lacks.
     pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();

@@ -8,15 +8,20 @@
 
 #[path = "formats/arrays.rs"]
 mod arrays;
-
 #[path = "formats/geom_gcn.rs"]
 mod geom_gcn;
 #[path = "formats/matrix_market.rs"]
 mod matrix_market;
 #[path = "formats/metis_graph.rs"]
 mod metis_graph;
+#[path = "formats/outputs.rs"]
+mod outputs;
+#[path = "formats/parquet.rs"]
+mod parquet;
 #[path = "formats/planetoid.rs"]
 mod planetoid;
+#[path = "formats/tables.rs"]
+mod tables;
 
 use std::path::PathBuf;
 

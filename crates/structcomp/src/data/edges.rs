@@ -138,6 +138,30 @@ impl RawEdges {
         Ok(done(edges, ids, nodes))
     }
 
+    /// The distinct ids that the edges name, in order, and how many there are.
+    pub(crate) fn ids(&self) -> Result<(NodeIds, usize)> {
+        if let Self::Names(_, names) = self {
+            let mut names = names.clone();
+            names.sort_unstable();
+            let count = names.len();
+            return Ok((NodeIds::from_names(names)?, count));
+        }
+        let present = Present::of(self);
+        Ok((NodeIds::from_numbers(present.ids())?, present.count()))
+    }
+
+    /// The largest id that is a number, if there is an edge between numbers.
+    pub(crate) fn largest_id(&self) -> Option<u64> {
+        let largest = AtomicU64::new(0);
+        self.each_id(|id| {
+            if id > largest.load(Relaxed) {
+                largest.fetch_max(id, Relaxed);
+            }
+        });
+        let numbers = self.len() > 0 && !matches!(self, Self::Names(..));
+        numbers.then(|| largest.into_inner())
+    }
+
     /// Calls `see` with every id that is a number.
     fn each_id(&self, see: impl Fn(u64) + Sync) {
         match self {
@@ -175,13 +199,7 @@ enum Present {
 
 impl Present {
     fn of(edges: &RawEdges) -> Self {
-        let largest = AtomicU64::new(0);
-        edges.each_id(|id| {
-            if id > largest.load(Relaxed) {
-                largest.fetch_max(id, Relaxed);
-            }
-        });
-        let words = largest.into_inner() / 64 + 1;
+        let words = edges.largest_id().unwrap_or(0) / 64 + 1;
         // The bits may take as much memory as the edges do, and always a few MiB.
         if words <= (edges.len() as u64).max(1 << 20) {
             Self::bits(edges, words as usize)

@@ -1,0 +1,6 @@
+//! One file a command.
+
+pub(crate) mod convert;
+pub(crate) mod datasets;
+pub(crate) mod generate;
+pub(crate) mod info;

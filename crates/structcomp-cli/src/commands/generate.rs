@@ -1,0 +1,132 @@
+//! `structcomp generate`: synthetic graphs, written without holding them in memory.
+
+use crate::{args::Common, terminal};
+use anyhow::{Result, bail};
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use structcomp::data::{FeatureKind, Synthetic};
+
+#[derive(Args)]
+#[command(args_override_self = true)]
+#[command(after_help = "Examples:
+  structcomp generate demo --out demo
+  structcomp generate synthetic-arxiv --out arxiv --seed 1
+  structcomp generate demo --nodes 100000 --edges 800000 --homophily 0.6 --out mine")]
+pub(crate) struct Generate {
+    /// demo, synthetic-arxiv, synthetic-products or synthetic-papers100m
+    #[arg(value_name = "NAME", default_value = "demo")]
+    name: String,
+    /// The folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Nodes
+    #[arg(long, value_name = "N")]
+    nodes: Option<usize>,
+    /// Undirected edges, to within 1 %
+    #[arg(long, value_name = "N")]
+    edges: Option<usize>,
+    /// Classes
+    #[arg(long, value_name = "N")]
+    classes: Option<usize>,
+    /// The share of edges that join nodes of one class
+    #[arg(long, value_name = "SHARE")]
+    homophily: Option<f64>,
+    /// The share of the features that tells nothing about the class
+    #[arg(long, value_name = "SHARE")]
+    feature_noise: Option<f64>,
+    /// Nodes without any edge
+    #[arg(long, value_name = "N")]
+    isolated: Option<usize>,
+    /// The exponent of the power law of degrees, over 2; smaller is heavier
+    #[arg(long, value_name = "X")]
+    degree_exponent: Option<f64>,
+    /// The most edges a node may have
+    #[arg(long, value_name = "N")]
+    max_degree: Option<usize>,
+    /// Nodes of a community, about
+    #[arg(long, value_name = "N")]
+    community: Option<usize>,
+    /// The share of nodes whose label is withheld
+    #[arg(long, value_name = "SHARE")]
+    unlabelled: Option<f64>,
+    /// Sparse features: words of a vocabulary of this size
+    #[arg(long, value_name = "N", conflicts_with = "gaussian")]
+    words: Option<usize>,
+    /// Dense features: this many normal numbers a node
+    #[arg(long, value_name = "N")]
+    gaussian: Option<usize>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Serialize)]
+struct Report {
+    name: String,
+    synthetic: bool,
+    out: PathBuf,
+    nodes: usize,
+    edges: usize,
+    seed: u64,
+    seconds: f64,
+    peak_rss_bytes: Option<u64>,
+}
+
+impl Generate {
+    pub(crate) fn run(&self) -> Result<()> {
+        self.common.start()?;
+        let started = std::time::Instant::now();
+        let model = self.model()?;
+        let bar = terminal::progress(self.common.quiet, 0, false);
+        let written = model.write(self.common.seed(), &self.out, &mut |done, total| {
+            bar.set_length(total);
+            bar.set_message("generating");
+            bar.set_position(done);
+        })?;
+        bar.finish_and_clear();
+        let report = Report {
+            name: model.name,
+            synthetic: true,
+            out: self.out.clone(),
+            nodes: written.nodes,
+            edges: written.edges,
+            seed: self.common.seed().0,
+            seconds: started.elapsed().as_secs_f64(),
+            peak_rss_bytes: structcomp::peak_rss_bytes(),
+        };
+        match self.common.json {
+            true => terminal::print_json(&report),
+            false => terminal::print(&format!(
+                "{}: synthetic, {} nodes, {} edges in {:.2} s\n",
+                report.out.display(),
+                terminal::grouped(report.nodes as u64),
+                terminal::grouped(report.edges as u64),
+                report.seconds
+            )),
+        }
+    }
+
+    fn model(&self) -> Result<Synthetic> {
+        let Some(mut model) = Synthetic::named(&self.name) else {
+            bail!("there is no synthetic graph '{}'; known are {}", self.name, Synthetic::NAMES.join(", "));
+        };
+        fn set<T>(field: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *field = value;
+            }
+        }
+        set(&mut model.nodes, self.nodes);
+        set(&mut model.edges, self.edges);
+        set(&mut model.classes, self.classes);
+        set(&mut model.homophily, self.homophily);
+        set(&mut model.feature_noise, self.feature_noise);
+        set(&mut model.isolated, self.isolated);
+        set(&mut model.degree_exponent, self.degree_exponent);
+        set(&mut model.max_degree, self.max_degree);
+        set(&mut model.community, self.community);
+        set(&mut model.unlabelled, self.unlabelled);
+        set(&mut model.features, self.words.map(|vocabulary| FeatureKind::Words { vocabulary, per_node: 18.0 }));
+        set(&mut model.features, self.gaussian.map(|width| FeatureKind::Gaussian { width }));
+        Ok(model)
+    }
+}

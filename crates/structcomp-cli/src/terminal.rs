@@ -1,0 +1,77 @@
+//! What people see: results on stdout, progress on stderr and only on a terminal.
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    io::{self, ErrorKind, Write},
+    time::Duration,
+};
+
+/// Writes a result to stdout.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes one JSON object to stdout.
+pub(crate) fn print_json(object: &impl serde::Serialize) -> Result<()> {
+    print(&format!("{}\n", serde_json::to_string_pretty(object)?))
+}
+
+/// Whether the reader of our output went away.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}
+
+/// A spinner for work of unknown length; it shows after a moment, so quick work shows nothing.
+pub(crate) fn spinner(quiet: bool, what: String) -> ProgressBar {
+    let spinner = bar(quiet, None);
+    spinner.set_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    spinner.set_message(what);
+    spinner.enable_steady_tick(Duration::from_millis(120));
+    spinner
+}
+
+/// A bar for `total` steps or, with `bytes`, for that many bytes.
+pub(crate) fn progress(quiet: bool, total: u64, bytes: bool) -> ProgressBar {
+    let template = match bytes {
+        true => "{msg:24!} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+        false => "{msg:24!} {bar:30} {percent:>3}% {eta}",
+    };
+    let bar = bar(quiet, Some(total));
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+fn bar(quiet: bool, total: Option<u64>) -> ProgressBar {
+    // indicatif hides itself where stderr is not a terminal.
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    ProgressBar::with_draw_target(total, target)
+}
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn grouped(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_are_grouped() {
+        assert_eq!(grouped(7u64), "7");
+        assert_eq!(grouped(1234u64), "1,234");
+        assert_eq!(grouped(61_859_140u64), "61,859,140");
+    }
+}

@@ -1,0 +1,212 @@
+//! A first look at a Parquet footer: is it there, and could its schema hurt the decoder?
+//!
+//! The decoder recurses into the schema and allocates for the children that each group claims, so
+//! the claims are checked here. The footer is in Thrift's compact encoding: a struct is a run of
+//! fields, each headed by a byte with the step from the last field's number in its upper half
+//! and the type in its lower half, ended by a zero byte.
+
+/// Deeper than any table of ours: a list column takes three levels.
+const MOST_LEVELS: usize = 32;
+
+/// Checks magic, footer length and schema of a whole file.
+pub(super) fn check(file: &[u8]) -> Result<(), String> {
+    let cut = || "is cut short: the end of a Parquet file is missing".to_owned();
+    let (body, magic) = file.split_last_chunk::<4>().ok_or_else(cut)?;
+    if magic == b"PARE" {
+        return Err("is encrypted".into());
+    }
+    if magic != b"PAR1" || body.len() < 8 {
+        return Err(cut());
+    }
+    let (body, length) = body.split_last_chunk::<4>().ok_or_else(cut)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let start = body.len().checked_sub(length).filter(|&start| start >= 4);
+    let start = start.ok_or_else(|| format!("claims a footer of {length} bytes, longer than the file"))?;
+    schema_is_sane(&mut Thrift { bytes: &body[start..] })
+        .filter(|&sane| sane)
+        .map(|_| ())
+        .ok_or_else(|| "has a damaged footer".into())
+}
+
+const LIST: u8 = 9;
+const STRUCT: u8 = 12;
+const I32: u8 = 5;
+
+/// Field 2 of the footer is the schema: its elements in the order of a walk, field 5 of each the
+/// number of its children. `None` where the bytes end or make no sense.
+fn schema_is_sane(thrift: &mut Thrift) -> Option<bool> {
+    let mut number = 0;
+    while let Some(kind) = thrift.field(&mut number)? {
+        if number != 2 || kind != LIST {
+            thrift.skip(kind, 0)?;
+            continue;
+        }
+        let (of, elements) = thrift.list()?;
+        if of != STRUCT {
+            return Some(false);
+        }
+        return tree_is_sane(thrift, elements);
+    }
+    Some(false)
+}
+
+fn tree_is_sane(thrift: &mut Thrift, elements: u64) -> Option<bool> {
+    let mut open: Vec<u64> = Vec::new();
+    for element in 0..elements {
+        let children = thrift.children()?;
+        if children > elements - element || open.len() > MOST_LEVELS {
+            return Some(false);
+        }
+        if let Some(left) = open.last_mut() {
+            *left -= 1;
+        }
+        if children > 0 {
+            open.push(children);
+        }
+        while open.last() == Some(&0) {
+            open.pop();
+        }
+        if open.is_empty() && element + 1 < elements {
+            return Some(false);
+        }
+    }
+    Some(open.is_empty())
+}
+
+struct Thrift<'a> {
+    bytes: &'a [u8],
+}
+
+impl Thrift<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (&first, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(first)
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= ((byte & 0x7f) as u64) << shift;
+            if byte & 0x80 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn zigzag(&mut self) -> Option<i64> {
+        self.varint().map(|value| (value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// The type of the next field of a struct, `None` inside at its end; `number` follows.
+    fn field(&mut self, number: &mut i64) -> Option<Option<u8>> {
+        let head = self.byte()?;
+        if head == 0 {
+            return Some(None);
+        }
+        *number = match head >> 4 {
+            0 => self.zigzag()?,
+            step => number.checked_add(step as i64)?,
+        };
+        Some(Some(head & 0x0f))
+    }
+
+    /// The type and number of a list's items.
+    fn list(&mut self) -> Option<(u8, u64)> {
+        let head = self.byte()?;
+        let items = if head >> 4 == 15 { self.varint()? } else { (head >> 4) as u64 };
+        // An item takes a byte at least.
+        (items <= self.bytes.len() as u64).then_some((head & 0x0f, items))
+    }
+
+    /// Reads a schema element and tells how many children it claims.
+    fn children(&mut self) -> Option<u64> {
+        let (mut number, mut children) = (0, 0);
+        while let Some(kind) = self.field(&mut number)? {
+            if number == 5 && kind == I32 {
+                children = u64::try_from(self.zigzag()?).ok()?;
+            } else {
+                self.skip(kind, 0)?;
+            }
+        }
+        Some(children)
+    }
+
+    fn skip(&mut self, kind: u8, level: usize) -> Option<()> {
+        if level > MOST_LEVELS {
+            return None;
+        }
+        match kind {
+            1 | 2 => {}
+            3 => drop(self.byte()?),
+            4..=6 => drop(self.varint()?),
+            7 => self.bytes = self.bytes.get(8..)?,
+            8 => {
+                let length = usize::try_from(self.varint()?).ok()?;
+                self.bytes = self.bytes.get(length..)?;
+            }
+            LIST | 10 => {
+                let (of, items) = self.list()?;
+                // Booleans take a byte in a list and none in a struct.
+                let of = if matches!(of, 1 | 2) { 3 } else { of };
+                (0..items).try_for_each(|_| self.skip(of, level + 1))?;
+            }
+            STRUCT => {
+                let mut number = 0;
+                while let Some(kind) = self.field(&mut number)? {
+                    self.skip(kind, level + 1)?;
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A footer that is only a schema: for each element its number of children.
+    fn file(children: &[u8]) -> Vec<u8> {
+        let mut footer = vec![0x29, 0xf0 | STRUCT, children.len() as u8];
+        for &count in children {
+            footer.extend([0x55, count * 2, 0]);
+        }
+        footer.push(0);
+        let mut file = b"PAR1".to_vec();
+        file.extend(&footer);
+        file.extend((footer.len() as u32).to_le_bytes());
+        file.extend(b"PAR1");
+        file
+    }
+
+    #[test]
+    fn schemas_must_be_one_tree_of_few_levels() {
+        assert_eq!(check(&file(&[2, 0, 1, 1, 0])), Ok(()));
+        assert!(check(&file(&[3, 0, 0])).is_err(), "a child is missing");
+        assert!(check(&file(&[1, 0, 0])).is_err(), "an element outside the tree");
+        assert!(check(&file(&[60])).is_err(), "more children than elements");
+        let mut deep = [1; 60];
+        deep[59] = 0;
+        assert!(check(&file(&deep)).is_err(), "too deep");
+    }
+
+    #[test]
+    fn files_that_end_early_or_lie_about_the_footer_are_refused() {
+        let whole = file(&[1, 0]);
+        for end in 0..whole.len() {
+            assert!(check(&whole[..end]).is_err(), "{end}");
+        }
+        let mut long = whole.clone();
+        let at = long.len() - 8;
+        long[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(check(&long).unwrap_err().contains("longer than the file"));
+        let mut encrypted = whole;
+        let last = encrypted.len() - 1;
+        encrypted[last] = b'E';
+        assert_eq!(check(&encrypted).unwrap_err(), "is encrypted");
+    }
+}

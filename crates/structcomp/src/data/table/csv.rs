@@ -1,0 +1,322 @@
+//! Node tables as text: CSV and TSV, with or without a header, parsed in parallel.
+
+use super::{Column, NodeTable, Purpose, id_column, label_column, settle};
+use crate::data::bytes::Bytes;
+use crate::data::{Options, text};
+use crate::{Error, NodeIds, Result};
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::path::Path;
+use text::Delimiter;
+
+/// Reads a text file as a node table.
+pub(crate) fn read(path: &Path, purpose: Purpose, options: &Options) -> Result<NodeTable> {
+    let bytes = Bytes::open(path, &options.budget)?;
+    parse(&bytes, path, purpose, options)
+}
+
+/// Reads a text as a node table.
+pub(crate) fn parse(text: &[u8], path: &Path, purpose: Purpose, options: &Options) -> Result<NodeTable> {
+    let layout = Layout::of(text, path, purpose)?;
+    let body = Body { text, path, layout: &layout };
+    let pieces = body.pieces();
+    let counts: Vec<usize> = pieces.par_iter().map(|&(_, piece)| rows(piece).count()).collect();
+    let (rows, cols) = (counts.iter().sum::<usize>(), layout.values.len());
+    options.budget.check_items("the features", rows.saturating_mul(cols) as u64, size_of::<f32>() as u64)?;
+    let mut values = vec![0f32; rows * cols];
+    let mut rest = &mut values[..];
+    let mut places = Vec::with_capacity(pieces.len());
+    for (piece, count) in pieces.into_iter().zip(counts) {
+        let (place, others) = rest.split_at_mut(count * cols);
+        rest = others;
+        places.push((piece, place));
+    }
+    let read: Vec<Result<_>> =
+        places.into_par_iter().map(|((at, piece), place)| body.piece(at, piece, place)).collect();
+    let read: Result<Vec<_>> = read.into_iter().collect();
+    let (ids, labels): (Vec<_>, Vec<_>) = read?.into_iter().unzip();
+    let ids = layout.id.map(|_| Column::concat(ids).into_ids(path)).transpose()?;
+    let labels = layout.label.map(|_| Column::concat(labels).into_labels(path)).transpose()?;
+    let features = if cols == 0 { None } else { Some(settle(path, rows, cols, values)?) };
+    Ok(NodeTable { rows, ids, features, labels, notes: layout.notes })
+}
+
+/// How the lines of a file are to be read.
+#[derive(Debug)]
+struct Layout {
+    delimiter: Delimiter,
+    names: Vec<String>,
+    id: Option<usize>,
+    label: Option<usize>,
+    /// Columns of features.
+    values: Vec<usize>,
+    notes: Vec<String>,
+    /// Where the first row starts.
+    body: usize,
+}
+
+impl Layout {
+    fn of(text: &[u8], path: &Path, purpose: Purpose) -> Result<Self> {
+        let start = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        // Comments are known only before the first row: further down, '#' may begin an id.
+        let mut lines = rows(&text[start..]).skip_while(|(_, line)| line.starts_with(b"#"));
+        let empty = || Error::format(path, "holds no row");
+        let (first_at, first) = lines.next().ok_or_else(empty)?;
+        let delimiter = Delimiter::of(first);
+        let head = delimiter.fields(first);
+        let second = lines.next();
+        let second_row = second.map(|(_, line)| delimiter.fields(line));
+        let named = is_header(&head, second_row.as_deref());
+        let (names, row, body) = match (named, second, second_row) {
+            (false, ..) => ((1..=head.len()).map(|n| n.to_string()).collect(), head, start + first_at),
+            (true, Some((at, _)), Some(row)) => (named_columns(&head), row, start + at),
+            _ => return Err(empty()),
+        };
+        let mut layout =
+            Self { delimiter, names, id: None, label: None, values: Vec::new(), notes: Vec::new(), body };
+        layout.choose(&row, named, &text[body..]);
+        layout.fit(path, purpose, &row)?;
+        Ok(layout)
+    }
+
+    /// Gives each column its use, from the names or else from the first row.
+    fn choose(&mut self, row: &[Cow<[u8]>], named: bool, body: &[u8]) {
+        let is_text = |column: usize| row.get(column).is_some_and(|field| number(field).is_none());
+        let last = self.names.len() - 1;
+        if named {
+            self.label = label_column(&self.names);
+            self.id = id_column(&self.names).or((is_text(0) && self.label != Some(0)).then_some(0));
+        } else if last > 0 {
+            let ids = is_text(0) || self.first_column_counts(body);
+            self.id = ids.then_some(0);
+            self.label = is_text(last).then_some(last);
+        }
+        let (features, texts): (Vec<usize>, Vec<usize>) = (0..=last)
+            .filter(|&at| Some(at) != self.id && Some(at) != self.label)
+            .partition(|&at| !is_text(at));
+        self.values = features;
+        for column in texts {
+            self.notes.push(format!("the column '{}' is text and was left out", self.names[column]));
+        }
+    }
+
+    /// Whether the first column holds whole numbers that all differ, as ids do.
+    fn first_column_counts(&self, body: &[u8]) -> bool {
+        let first = |line: &[u8]| self.delimiter.fields(line).first().and_then(|field| text::number(field));
+        let ids: Option<Vec<u64>> = text::pieces(body)
+            .into_par_iter()
+            .flat_map_iter(|piece| rows(piece).map(|(_, line)| first(line)))
+            .collect();
+        ids.is_some_and(|ids| NodeIds::from_numbers(ids).is_ok())
+    }
+
+    /// Drops what the purpose does not need, and looks for what it does.
+    fn fit(&mut self, path: &Path, purpose: Purpose, row: &[Cow<[u8]>]) -> Result<()> {
+        if purpose == Purpose::Nodes {
+            return Ok(());
+        }
+        let others = (0..row.len()).filter(|&at| Some(at) != self.id).collect::<Vec<_>>();
+        if let (None, [only]) = (self.label, &others[..]) {
+            self.label = Some(*only);
+        } else if let (None, Some(0), []) = (self.label, self.id, &others[..]) {
+            (self.id, self.label) = (None, Some(0));
+        }
+        if self.label.is_none() {
+            return Err(Error::format(path, "has no column named label, class or y"));
+        }
+        self.values.clear();
+        self.notes.clear();
+        Ok(())
+    }
+}
+
+/// Lines that are not blank, with their places.
+fn rows(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    text::lines(text).filter(|(_, line)| !line.trim_ascii().is_empty())
+}
+
+fn number(field: &[u8]) -> Option<f32> {
+    text::number(field)
+}
+
+fn named_columns(head: &[Cow<[u8]>]) -> Vec<String> {
+    head.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect()
+}
+
+/// Whether a first row names the columns: it has a name that we know, or text above a number, or
+/// counts the columns from 0 as pandas does.
+fn is_header(head: &[Cow<[u8]>], second: Option<&[Cow<[u8]>]>) -> bool {
+    let names = named_columns(head);
+    let known = id_column(&names).or(label_column(&names)).is_some();
+    let above_number = second.is_some_and(|row| {
+        head.iter().zip(row).any(|(name, field)| number(name).is_none() && number(field).is_some())
+    });
+    // Fewer columns may well be a row of data.
+    let counted = head.len() >= 4 && names.iter().enumerate().all(|(at, name)| *name == at.to_string());
+    known || above_number || counted
+}
+
+/// The rows of a text and how to read them.
+struct Body<'a> {
+    text: &'a [u8],
+    path: &'a Path,
+    layout: &'a Layout,
+}
+
+impl<'a> Body<'a> {
+    /// Pieces that end at line ends, with their places in the text.
+    fn pieces(&self) -> Vec<(usize, &'a [u8])> {
+        let mut at = self.layout.body;
+        let place = |piece: &'a [u8]| {
+            at += piece.len();
+            (at - piece.len(), piece)
+        };
+        text::pieces(&self.text[self.layout.body..]).into_iter().map(place).collect()
+    }
+
+    fn piece(&self, at: usize, piece: &[u8], place: &mut [f32]) -> Result<(Column<u64>, Column<i64>)> {
+        let cols = self.layout.values.len();
+        let (mut ids, mut labels) = (Column::default(), Column::default());
+        for (row, (start, line)) in rows(piece).enumerate() {
+            let place = &mut place[row * cols..(row + 1) * cols];
+            self.row(line, place, &mut ids, &mut labels)
+                .map_err(|what| Error::at_line(self.path, text::line_number(self.text, at + start), what))?;
+        }
+        Ok((ids, labels))
+    }
+
+    fn row(
+        &self,
+        line: &[u8],
+        place: &mut [f32],
+        ids: &mut Column<u64>,
+        labels: &mut Column<i64>,
+    ) -> Result<(), String> {
+        let Layout { delimiter, names, id, label, values, .. } = self.layout;
+        if *delimiter != Delimiter::Blank && memchr::memchr_iter(b'"', line).count() % 2 == 1 {
+            return Err("a quote is not closed on its line; line breaks inside quotes are not read".into());
+        }
+        let fields = delimiter.fields(line);
+        if fields.len() != names.len() {
+            return Err(format!("has {} fields where the first row has {}", fields.len(), names.len()));
+        }
+        let field =
+            |column: usize| std::str::from_utf8(&fields[column]).map_err(|_| "is not UTF-8 text".to_owned());
+        if let Some(id) = *id {
+            let text = field(id)?;
+            if text.is_empty() {
+                return Err(format!("the column '{}' is empty", names[id]));
+            }
+            ids.push(text);
+        }
+        if let Some(label) = *label {
+            labels.push(field(label)?);
+        }
+        for (place, &column) in place.iter_mut().zip(values) {
+            *place =
+                value(&fields[column]).map_err(|what| format!("the column '{}' {what}", names[column]))?;
+        }
+        Ok(())
+    }
+}
+
+fn value(field: &[u8]) -> Result<f32, String> {
+    // Most wide tables are zeros and ones.
+    if let [digit @ b'0'..=b'9'] = field {
+        return Ok((digit - b'0') as f32);
+    }
+    match number(field) {
+        Some(value) if value.is_finite() => Ok(value),
+        Some(value) => Err(format!("is {value}; features must be finite")),
+        None if field.is_empty() => Err("is empty".into()),
+        None => Err(format!("holds '{}', which is not a number", text::shown(field))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Budget, Features};
+
+    fn nodes(text: &str) -> Result<NodeTable> {
+        parse(text.as_bytes(), Path::new("t.csv"), Purpose::Nodes, &Options::default())
+    }
+
+    fn labels(text: &str) -> Result<NodeTable> {
+        parse(text.as_bytes(), Path::new("t.csv"), Purpose::Labels, &Options::default())
+    }
+
+    fn dense(table: &NodeTable) -> Vec<f32> {
+        table.features.as_ref().map_or(Vec::new(), |features| features.to_dense().values().to_vec())
+    }
+
+    #[test]
+    fn columns_are_found_by_their_names() {
+        let table = nodes("f0,Label,id,title,f1\n0.5,cat,7,\"a, b\",2\n-1,,3,c,1e-3\n").unwrap();
+        assert_eq!(table.ids, Some(NodeIds::Numbers(vec![7, 3])));
+        assert_eq!(dense(&table), [0.5, 2.0, -1.0, 1e-3]);
+        assert_eq!(table.labels.unwrap().iter().collect::<Vec<_>>(), [Some(0), None]);
+        assert_eq!(table.notes, ["the column 'title' is text and was left out"]);
+    }
+
+    #[test]
+    fn without_names_the_columns_are_judged_by_what_they_hold() {
+        let bare = nodes("0.5 1\n2 3\n").unwrap();
+        assert_eq!((bare.ids.clone(), dense(&bare)), (None, vec![0.5, 1.0, 2.0, 3.0]));
+        let content = nodes("31336\t0\t1\tNeural_Networks\n1061127\t1\t0\tRule_Learning\n").unwrap();
+        assert_eq!(content.ids, Some(NodeIds::Numbers(vec![31336, 1061127])));
+        assert_eq!(content.labels.as_ref().unwrap().names().unwrap(), ["Neural_Networks", "Rule_Learning"]);
+        assert_eq!(dense(&content), [0.0, 1.0, 1.0, 0.0]);
+        let repeats = nodes("1,0\n1,1\n").unwrap();
+        assert_eq!((repeats.ids.clone(), dense(&repeats).len()), (None, 4));
+        let pandas = nodes(",0,1\nann,1,2\nbob,3,4\n").unwrap();
+        assert_eq!(pandas.ids.unwrap().name(1), "bob");
+        assert_eq!(nodes("# made by numpy\n0,1,2,3\n5,6,7,8\n").unwrap().rows, 1);
+    }
+
+    #[test]
+    fn labels_are_found_in_lists_and_tables() {
+        let of = |text: &str| {
+            let table = labels(text).unwrap();
+            (table.ids, table.labels.unwrap().iter().collect::<Vec<_>>())
+        };
+        assert_eq!(of("2\n0\n-1\n"), (None, vec![Some(2), Some(0), None]));
+        assert_eq!(of("b\r\na\r\n"), (None, vec![Some(1), Some(0)]));
+        assert_eq!(of("5 1\n4 0\n"), (Some(NodeIds::Numbers(vec![5, 4])), vec![Some(1), Some(0)]));
+        assert_eq!(of("node,colour\nx,red\ny,blue\n").1, [Some(1), Some(0)]);
+        assert_eq!(of("id,f,y\n0,0.5,1\n1,0.25,0\n"), (Some(NodeIds::Implicit), vec![Some(1), Some(0)]));
+        assert!(labels("id,a,b\n0,1,2\n").unwrap_err().to_string().contains("no column named label"));
+    }
+
+    #[test]
+    fn faults_are_told_with_their_line() {
+        let told = |text: &str| nodes(text).unwrap_err().to_string();
+        assert_eq!(told("id,a\n1,2\n\n3,x\n"), "t.csv:4: the column 'a' holds 'x', which is not a number");
+        assert_eq!(told("id,a\n1,2\n3,nan\n"), "t.csv:3: the column 'a' is NaN; features must be finite");
+        assert_eq!(told("id,a\n1,2\n3\n"), "t.csv:3: has 1 fields where the first row has 2");
+        assert_eq!(told("id,a\n1,2\n3,\n"), "t.csv:3: the column 'a' is empty");
+        assert!(told("id,a\n\"x\ny\",1\n").contains("not closed"));
+        assert!(told("id,a\n1,2\n1,3\n").contains("id 1 appears twice"));
+        for empty in ["", "\n\n", "id,a\n", "# only\n"] {
+            assert_eq!(told(empty), "t.csv: holds no row", "{empty:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_change_nothing() {
+        let rows = 90_000;
+        let text: String =
+            (0..rows).map(|row| format!("n{row},{},{}\n", row % 7, row as f32 / 8.0)).collect();
+        assert!(text::pieces(text.as_bytes()).len() > 1);
+        let table = nodes(&text).unwrap();
+        let Some(Features::Dense(features)) = table.features else { panic!("dense features") };
+        assert_eq!((table.rows, features.row(89_999)), (rows, &[0.0, 11249.875][..]));
+        assert_eq!(table.ids.unwrap().name(89_999), "n89999");
+        let line = text.lines().nth(50_000).unwrap();
+        let broken = nodes(&text.replace(line, "n50000,oops,1")).unwrap_err().to_string();
+        assert!(broken.starts_with("t.csv:50001:"), "{broken}");
+        let small = Options { budget: Budget { bytes: 1000 }, ..Options::default() };
+        let result = parse(text.as_bytes(), Path::new("t"), Purpose::Nodes, &small);
+        assert!(matches!(result, Err(Error::Memory { .. })));
+    }
+}

@@ -1,0 +1,182 @@
+//! Feature and label files of every kind, told apart by what they contain.
+
+use super::{Cell, Column, NodeTable, Purpose, csv};
+use crate::data::bytes::{Bytes, Head};
+use crate::data::npy::{self, Array, Kind};
+use crate::data::npz::Archive;
+use crate::data::{Options, parquet};
+use crate::{Dense, Error, Features, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads a table of nodes: npy, npz, Parquet, CSV or TSV.
+pub(crate) fn open_features(path: &Path, options: &Options) -> Result<NodeTable> {
+    let features = match Contents::of(path)? {
+        Contents::Npy => Features::Dense(npy::open_matrix(path, &options.budget)?),
+        Contents::Zip => npz_features(path, options)?,
+        Contents::Parquet => return parquet::read_nodes(path, Purpose::Nodes, options),
+        Contents::Text | Contents::Json => return csv::read(path, Purpose::Nodes, options),
+    };
+    Ok(NodeTable { rows: features.rows(), features: Some(features), ..NodeTable::default() })
+}
+
+/// Reads labels: npy, one label a line, a table in text or Parquet, or a JSON object from id to
+/// class.
+pub(crate) fn open_labels(path: &Path, options: &Options) -> Result<NodeTable> {
+    match Contents::of(path)? {
+        Contents::Npy => npy_labels(path, options),
+        Contents::Parquet => parquet::read_nodes(path, Purpose::Labels, options),
+        Contents::Json => json_labels(path, options),
+        Contents::Text => csv::read(path, Purpose::Labels, options),
+        Contents::Zip => Err(Error::format(path, "is an archive; give labels as npy, text, Parquet or JSON")),
+    }
+}
+
+enum Contents {
+    Npy,
+    Zip,
+    Parquet,
+    Json,
+    Text,
+}
+
+impl Contents {
+    fn of(path: &Path) -> Result<Self> {
+        let head = Head::of(path)?;
+        match &head.bytes[..] {
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Ok(Self::Npy),
+            [b'P', b'K', 3 | 5, 4 | 6, ..] => Ok(Self::Zip),
+            bytes if parquet::is_parquet(bytes) => Ok(Self::Parquet),
+            bytes if bytes.trim_ascii_start().starts_with(b"{") => Ok(Self::Json),
+            _ if head.is_text() => Ok(Self::Text),
+            [] => Err(Error::format(path, "is empty or a folder where a table was expected")),
+            _ => Err(Error::format(path, "is no table we know: npy, npz, Parquet, CSV or TSV")),
+        }
+    }
+}
+
+fn npz_features(path: &Path, options: &Options) -> Result<Features> {
+    let archive = Archive::open(path, &options.budget)?;
+    let [only] = archive.names() else {
+        let what = format!("holds {} arrays where one is expected", archive.names().len());
+        return Err(Error::format(path, what));
+    };
+    let array = archive.array(only)?;
+    let (rows, cols) = array.rows_cols()?;
+    let matrix = Dense::new(rows, cols, array.to_f32(&options.budget)?);
+    matrix.map(Features::Dense).map_err(|error| Error::format(path, error.to_string()))
+}
+
+fn npy_labels(path: &Path, options: &Options) -> Result<NodeTable> {
+    let bytes = Bytes::open(path, &options.budget)?;
+    let array = Array::parse(&bytes[..], path)?;
+    let (rows, cols) = array.rows_cols()?;
+    if cols != 1 {
+        return Err(Error::format(path, format!("has {cols} columns where one label a row is expected")));
+    }
+    let mut column = Column::default();
+    match array.dtype.kind {
+        Kind::Bytes | Kind::Text => {
+            array.to_strings(&options.budget)?.iter().for_each(|label| column.push(label));
+        }
+        // Labels with gaps are often stored as floats, NaN where there is none.
+        Kind::Float => {
+            for (row, class) in array.to_f32(&options.budget)?.into_iter().enumerate() {
+                let wrong = || Error::format(path, format!("row {row}: {class} is no class"));
+                column.push_number(i64::read(&class.to_string()).ok_or_else(wrong)?);
+            }
+        }
+        _ => column = Column::Numbers(array.to_i64(&options.budget)?),
+    }
+    let labels = Some(column.into_labels(path)?);
+    Ok(NodeTable { rows, labels, ..NodeTable::default() })
+}
+
+/// A class in JSON.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Class {
+    Number(f64),
+    Name(String),
+    /// One for the class and zeros, as GraphSAINT writes.
+    OneHot(Vec<f64>),
+    None(()),
+}
+
+fn json_labels(path: &Path, options: &Options) -> Result<NodeTable> {
+    let bytes = Bytes::open(path, &options.budget)?;
+    let wrong = |what: String| Error::format(path, what);
+    // An entry takes four bytes of text at least, and its key and value about a hundred.
+    options.budget.check_items("the labels", bytes.len() as u64 / 4, 100)?;
+    let classes: BTreeMap<String, Class> = serde_json::from_slice(&bytes)
+        .map_err(|error| wrong(format!("is no JSON object from id to class: {error}")))?;
+    let mut rows: Vec<(String, Class)> = classes.into_iter().collect();
+    if rows.iter().all(|(id, _)| u64::read(id).is_some()) {
+        rows.sort_by_cached_key(|(id, _)| u64::read(id));
+    }
+    let (mut ids, mut labels) = (Column::default(), Column::default());
+    for (id, class) in &rows {
+        ids.push(id);
+        let known = match class {
+            Class::Number(number) => i64::read(&number.to_string()).map(|class| labels.push_number(class)),
+            Class::Name(name) => Some(labels.push(name)),
+            Class::OneHot(hot) => one_hot(hot).map(|class| labels.push_number(class)),
+            Class::None(()) => Some(labels.push_number(-1)),
+        };
+        known.ok_or_else(|| {
+            wrong(format!("the node '{id}' has several classes, or one that is no whole number"))
+        })?;
+    }
+    let (ids, labels) = (Some(ids.into_ids(path)?), Some(labels.into_labels(path)?));
+    Ok(NodeTable { rows: rows.len(), ids, labels, ..NodeTable::default() })
+}
+
+/// The place of the only one among zeros; -1 for zeros alone.
+fn one_hot(hot: &[f64]) -> Option<i64> {
+    let mut ones = hot.iter().enumerate().filter(|&(_, &value)| value != 0.0);
+    match (ones.next(), ones.next()) {
+        (None, _) => Some(-1),
+        (Some((class, _)), None) => Some(class as i64),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NodeIds;
+
+    fn with(
+        name: &str,
+        bytes: &[u8],
+        open: impl Fn(&Path, &Options) -> Result<NodeTable>,
+    ) -> Result<NodeTable> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        open(&path, &Options::default())
+    }
+
+    #[test]
+    fn json_objects_name_the_class_of_each_id() {
+        let table =
+            with("c.json", br#" {"10": 1, "9": [0, 0, 1], "2": null, "7": [0, 0]}"#, open_labels).unwrap();
+        assert_eq!(table.ids, Some(NodeIds::Numbers(vec![2, 7, 9, 10])));
+        assert_eq!(table.labels.unwrap().iter().collect::<Vec<_>>(), [None, None, Some(2), Some(1)]);
+        let named = with("c.json", br#"{"ann": "b", "bob": "a"}"#, open_labels).unwrap();
+        assert_eq!(named.labels.unwrap().iter().collect::<Vec<_>>(), [Some(1), Some(0)]);
+        for bad in [&br#"{"1": [1, 1]}"#[..], br#"{"1": 0.5}"#, br#"{"1": {}}"#, br#"{"1": 1"#] {
+            assert!(with("c.json", bad, open_labels).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_table_is_said() {
+        let told = |bytes: &[u8]| with("x", bytes, open_features).unwrap_err().to_string();
+        assert!(told(b"").contains("is empty"));
+        assert!(told(b"\0\x01\x02").contains("is no table we know"));
+        assert!(told(b"PAR1").contains("cut short") || cfg!(not(feature = "parquet")));
+        assert!(told(b"\x93NUMPY").contains("cut short"));
+    }
+}

@@ -1,0 +1,42 @@
+//! NumPy's `.npy`: a text header padded to 64 bytes, then the values row by row.
+
+use crate::{Result, atomic::AtomicFile};
+use std::path::Path;
+
+/// Starts a file of `rows` x `cols` little-endian `f32`; the values follow.
+pub(super) fn start(path: &Path, rows: usize, cols: usize) -> Result<AtomicFile> {
+    let mut file = AtomicFile::create(path)?;
+    file.write(&header(rows, cols))?;
+    Ok(file)
+}
+
+fn header(rows: usize, cols: usize) -> Vec<u8> {
+    let mut about = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
+    // Ten bytes stand before the text and a line feed ends it; numpy maps the values in place
+    // when they start at a multiple of 64.
+    while !(10 + about.len() + 1).is_multiple_of(64) {
+        about.push(' ');
+    }
+    about.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((about.len() as u16).to_le_bytes());
+    bytes.extend(about.as_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_what_numpy_writes() {
+        // numpy.save of zeros((2708, 128), '<f4'), first 128 bytes
+        let mut expected =
+            b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2708, 128), }"
+                .to_vec();
+        expected.resize(127, b' ');
+        expected.push(b'\n');
+        assert_eq!(header(2708, 128), expected);
+        assert!(header(usize::MAX, usize::MAX).len().is_multiple_of(64));
+    }
+}
