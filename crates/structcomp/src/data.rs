@@ -7,12 +7,15 @@ mod edge_list;
 pub(crate) mod edges;
 pub(crate) mod npy;
 pub(crate) mod npz;
+mod synthetic;
 
 use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
 use bytes::Head;
 use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
+
+pub use synthetic::{FeatureKind, Synthetic};
 
 /// A graph with what is known about its nodes.
 #[derive(Clone, Debug)]
