@@ -3,11 +3,13 @@
 //! A format is one file here and one line in [`FORMATS`].
 
 pub(crate) mod bytes;
+mod edge_index;
 mod edge_list;
 pub(crate) mod edges;
 pub mod fetch;
 mod geom_gcn;
 mod gnn_benchmark;
+mod graph_file;
 mod graphsaint;
 mod masks;
 pub(crate) mod matrix_market;
@@ -23,15 +25,18 @@ mod pickled_arrays;
 mod planetoid;
 pub(crate) mod scipy_npz;
 mod sparse_arrays;
+mod synthetic;
 pub(crate) mod table;
 mod tables;
 pub(crate) mod text;
 
-use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, SplitSet};
+use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, Seed, SplitSet};
 use bytes::Head;
 use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
+
+pub use synthetic::{FeatureKind, Synthetic};
 
 /// A graph with what is known about its nodes.
 #[derive(Clone, Debug)]
@@ -112,8 +117,10 @@ pub const FORMATS: &[Format] = &[
     ogb::FORMAT,
     tables::FORMAT,
     // Binary files.
+    graph_file::FORMAT,
     gnn_benchmark::FORMAT,
     scipy_npz::FORMAT,
+    edge_index::FORMAT,
     parquet::FORMAT,
     // Text; an edge list is what no other text format claims.
     matrix_market::FORMAT,
@@ -173,6 +180,56 @@ pub fn open_files(
         return Err(Error::format(path, "has no column of numbers to take as features"));
     }
     Dataset::assemble(name_of(edges), tables::FORMAT.name, parts, options)
+}
+
+/// A table of rows on its own, such as an embedding: no graph belongs to it.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// What the rows are called.
+    pub ids: NodeIds,
+    /// The columns of numbers, if there are any.
+    pub features: Option<Features>,
+    /// A column of classes, if there is one.
+    pub labels: Option<Labels>,
+}
+
+/// Reads a table of rows: npy, scipy's or numpy's npz, Matrix Market, Parquet, CSV or TSV.
+pub fn open_table(path: impl AsRef<Path>, options: &Options) -> Result<Table> {
+    let table = table::files::open_features(path.as_ref(), options)?;
+    let features = table.features.map(|features| features.normalized(options.feature_norm));
+    Ok(Table { ids: table.ids.unwrap_or_default(), features, labels: table.labels })
+}
+
+/// Whether a file holds rows of numbers that cannot be edges: a numpy array that is not of whole
+/// numbers.
+pub fn is_matrix(path: impl AsRef<Path>) -> Result<bool> {
+    let head = Head::of(path.as_ref())?;
+    Ok(npy::Array::dtype_of(&head.bytes).is_some_and(|dtype| dtype.kind == npy::Kind::Float))
+}
+
+/// Loads a dataset by what a person calls it: a named dataset kept below `data_dir`, a synthetic
+/// one, which is generated, or the path of a file or folder.
+///
+/// Names win over paths; `./cora` is always a path.
+pub fn load(data: &str, data_dir: &Path, seed: Seed, options: &Options) -> Result<Dataset> {
+    if let Some(model) = Synthetic::named(data) {
+        let mut dataset = model.generate_within(seed, &options.budget)?;
+        dataset.features = dataset.features.map(|features| features.normalized(options.feature_norm));
+        return Ok(dataset);
+    }
+    if let Some(named) = named::find(data) {
+        let mut dataset = open(named.locate(data_dir)?, options)?;
+        dataset.name = named.name.clone();
+        let differences = named.check_counts(&dataset);
+        dataset.source.notes.extend(differences);
+        return Ok(dataset);
+    }
+    match Path::new(data).exists() {
+        true => open(data, options),
+        // Whoever writes no path separator and no ending meant a name.
+        false if !data.contains(['/', '\\', '.']) => Err(named::unknown(data)),
+        false => Err(Error::format(data, "there is no such file or folder")),
+    }
 }
 
 fn name_of(path: &Path) -> String {

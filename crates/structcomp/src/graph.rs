@@ -7,6 +7,7 @@ mod file;
 
 pub use build::{EdgeList, Repairs};
 pub use components::Components;
+pub(crate) use file::MAGIC;
 pub use file::GraphWriter;
 
 use crate::{Buffer, Error, Result, random::mix};

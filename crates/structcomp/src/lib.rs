@@ -24,7 +24,7 @@ pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;
 pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
-pub use output::{MatrixLayout, MatrixWriter, write_edges};
+pub use output::{Export, MatrixLayout, MatrixWriter, write_edges};
 pub use random::{Rng, Seed};
 pub use sparse::Csr;
 pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};

@@ -3,12 +3,14 @@
 //! The name's ending says the format. A file appears whole or not at all.
 
 mod edges;
+mod export;
 mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod text;
 
 pub use edges::write_edges;
+pub use export::Export;
 
 use crate::{Error, Labels, NodeIds, Result, atomic::AtomicFile};
 use std::path::{Path, PathBuf};

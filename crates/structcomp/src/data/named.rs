@@ -111,14 +111,16 @@ pub fn find(name: &str) -> Option<&'static NamedDataset> {
 
 /// Like [`find`], with an error that suggests what could have been meant.
 pub fn lookup(name: &str) -> Result<&'static NamedDataset> {
-    find(name).ok_or_else(|| {
-        let known: Vec<&str> = all().iter().map(|dataset| dataset.name.as_str()).collect();
-        let advice = match nearest(name) {
-            Some(near) => format!("did you mean '{near}'?"),
-            None => format!("known are {}", known.join(", ")),
-        };
-        Error::Input(format!("there is no dataset '{name}'; {advice}"))
-    })
+    find(name).ok_or_else(|| unknown(name))
+}
+
+pub(crate) fn unknown(name: &str) -> Error {
+    let known: Vec<&str> = all().iter().map(|dataset| dataset.name.as_str()).collect();
+    let advice = match nearest(name) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("known are {}", known.join(", ")),
+    };
+    Error::Input(format!("there is no dataset '{name}'; {advice}"))
 }
 
 impl NamedDataset {

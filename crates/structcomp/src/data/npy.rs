@@ -51,6 +51,11 @@ impl<'a> Array<'a> {
         Ok(Self { dtype, shape, fortran, data, data_at, path: path.to_owned() })
     }
 
+    /// The type of the items, if the bytes start with a sound header.
+    pub(crate) fn dtype_of(header: &[u8]) -> Option<DType> {
+        Header::parse(header).ok().map(|header| header.dtype)
+    }
+
     /// How long a file must be, from its header alone.
     pub(crate) fn size_of_file(header: &[u8], path: &Path) -> Result<u64> {
         let header = Header::parse(header).map_err(|what| Error::format(path, what))?;

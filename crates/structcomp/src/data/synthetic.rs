@@ -1,0 +1,210 @@
+//! Synthetic graphs: a degree-corrected stochastic block model with nested blocks, power-law
+//! degrees and features that depend on the class.
+//!
+//! Classes hold groups, groups hold communities. Each node has a number of stubs (half edges) by
+//! a power law, each of which belongs to one level and is matched with a random stub of the same
+//! block there. The matching is a computed permutation, so every row of the graph can be written
+//! without holding an edge: a graph of billions of edges needs memory for its nodes only.
+
+mod attributes;
+mod blocks;
+mod generate;
+mod permutation;
+mod stubs;
+#[cfg(test)]
+mod tests;
+mod wiring;
+
+use crate::{Error, MAX_NODES, Result};
+use serde::{Deserialize, Serialize};
+
+/// A model of graphs; the default is `demo`, about the size of Cora.
+///
+/// ```
+/// use structcomp::{Seed, data::Synthetic};
+///
+/// let small = Synthetic { nodes: 500, edges: 1500, ..Synthetic::default() };
+/// let data = small.generate(Seed(0))?;
+/// assert_eq!(data.graph.nodes(), 500);
+/// assert!(data.graph.edges().abs_diff(1500) <= 15);
+/// # Ok::<(), structcomp::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Synthetic {
+    /// What the dataset is called.
+    pub name: String,
+    /// Nodes.
+    pub nodes: usize,
+    /// Undirected edges; the graph has this number to within 1 %.
+    pub edges: usize,
+    /// Classes, which are also the largest blocks.
+    pub classes: usize,
+    /// How uneven classes are: the size of the k-th is in proportion to `k^-class_skew`.
+    pub class_skew: f64,
+    /// The features.
+    pub features: FeatureKind,
+    /// The share of edges that join nodes of one class, to within 0.02.
+    pub homophily: f64,
+    /// The share of the features that tells nothing about the class: of the words, or of the
+    /// variance.
+    pub feature_noise: f64,
+    /// The share of the rest that belongs to the group and not to the whole class.
+    pub group_signal: f64,
+    /// The share of communities whose features look like those of another class.
+    pub overlap: f64,
+    /// Nodes without any edge, exactly.
+    pub isolated: usize,
+    /// The exponent of the power law of degrees, over 2; smaller is heavier.
+    pub degree_exponent: f64,
+    /// The most stubs of a node; the graph's largest degree stays below.
+    pub max_degree: usize,
+    /// Nodes of a community, about.
+    pub community: usize,
+    /// The share of a node's edges in its class that stay in its community.
+    pub community_share: f64,
+    /// The share of a node's edges in its class that stay in its group but leave the community.
+    pub group_share: f64,
+    /// The share of nodes whose label is withheld.
+    pub unlabelled: f64,
+}
+
+/// What the features of a synthetic graph are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum FeatureKind {
+    /// Sparse rows of ones: which words of a vocabulary a node has.
+    Words {
+        /// Words there are.
+        vocabulary: usize,
+        /// Words a node has, on average.
+        per_node: f64,
+    },
+    /// Dense rows: the means of class and group plus noise that is close to normal.
+    Gaussian {
+        /// Features of a node.
+        width: usize,
+    },
+}
+
+impl Default for Synthetic {
+    fn default() -> Self {
+        Self {
+            name: "demo".into(),
+            nodes: 2708,
+            edges: 5278,
+            classes: 7,
+            class_skew: 0.75,
+            features: FeatureKind::Words { vocabulary: 1433, per_node: 18.0 },
+            homophily: 0.81,
+            feature_noise: 0.8,
+            group_signal: 0.3,
+            overlap: 0.15,
+            isolated: 0,
+            degree_exponent: 2.8,
+            max_degree: 170,
+            community: 16,
+            community_share: 0.5,
+            group_share: 0.3,
+            unlabelled: 0.0,
+        }
+    }
+}
+
+impl Synthetic {
+    /// A model by name: `demo`, or one as large as a dataset of the Open Graph Benchmark:
+    /// `synthetic-arxiv`, `synthetic-products`, `synthetic-papers100m`.
+    pub fn named(name: &str) -> Option<Self> {
+        let demo = Self::default();
+        let sized = |nodes, edges, classes, width| Self {
+            name: name.to_owned(),
+            nodes,
+            edges,
+            classes,
+            features: FeatureKind::Gaussian { width },
+            feature_noise: 0.97,
+            degree_exponent: 2.5,
+            community: 100,
+            ..demo.clone()
+        };
+        match name {
+            "demo" => Some(demo),
+            "synthetic-arxiv" => {
+                let arxiv = sized(169_343, 1_157_799, 40, 128);
+                Some(Self { homophily: 0.655, max_degree: 13_000, ..arxiv })
+            }
+            "synthetic-products" => {
+                let products = sized(2_449_029, 61_859_140, 47, 100);
+                Some(Self { max_degree: 17_000, community: 200, ..products })
+            }
+            "synthetic-papers100m" => {
+                let papers = sized(111_059_956, 1_615_685_872, 172, 128);
+                // 1,546,782 papers have a label.
+                let unlabelled = 1.0 - 1_546_782.0 / 111_059_956.0;
+                Some(Self { homophily: 0.57, max_degree: 30_000, community: 200, unlabelled, ..papers })
+            }
+            _ => None,
+        }
+    }
+
+    /// Says which field has a value that makes no graph.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::Input(format!("synthetic graph: {what}")));
+        let (nodes, edges, isolated) = (self.nodes, self.edges, self.isolated);
+        if !(2..=MAX_NODES).contains(&nodes) {
+            return wrong(format!("nodes is {nodes}, not from 2 to 2^31"));
+        }
+        if isolated > nodes - 2 {
+            return wrong(format!("isolated is {isolated}, but two of the {nodes} nodes must be left"));
+        }
+        let joined = (nodes - isolated) as u128;
+        if (edges as u128 * 2) < joined || edges as u128 > joined * (joined - 1) / 2 {
+            return wrong(format!(
+                "edges is {edges}; {joined} nodes that are not isolated have from {} to {} edges",
+                joined.div_ceil(2),
+                joined * (joined - 1) / 2
+            ));
+        }
+        if self.classes == 0 || self.classes > nodes / 2 {
+            return wrong(format!("classes is {}, not from 1 to half the nodes", self.classes));
+        }
+        let shares = [
+            ("homophily", self.homophily),
+            ("feature_noise", self.feature_noise),
+            ("group_signal", self.group_signal),
+            ("overlap", self.overlap),
+            ("community_share", self.community_share),
+            ("group_share", self.group_share),
+            ("community_share + group_share", self.community_share + self.group_share),
+            ("unlabelled", self.unlabelled),
+        ];
+        if let Some((name, value)) = shares.iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
+            return wrong(format!("{name} is {value}, not from 0 to 1"));
+        }
+        if !(0.0..=4.0).contains(&self.class_skew) {
+            return wrong(format!("class_skew is {}, not from 0 to 4", self.class_skew));
+        }
+        if !(self.degree_exponent > 2.0 && self.degree_exponent <= 100.0) {
+            return wrong(format!("degree_exponent is {}, not over 2 and up to 100", self.degree_exponent));
+        }
+        if self.community < 2 || self.max_degree == 0 {
+            return wrong("community must be at least 2 and max_degree at least 1".into());
+        }
+        match self.features {
+            FeatureKind::Gaussian { width } if !(1..=MOST_FEATURES).contains(&width) => {
+                wrong(format!("the width of the features is {width}, not from 1 to 2^24"))
+            }
+            FeatureKind::Words { vocabulary, .. } if !(1..=MOST_FEATURES).contains(&vocabulary) => {
+                wrong(format!("vocabulary is {vocabulary}, not from 1 to 2^24"))
+            }
+            FeatureKind::Words { vocabulary, per_node }
+                if !(per_node > 0.0 && per_node <= (vocabulary as f64 / 2.0).max(1.0)) =>
+            {
+                wrong(format!("per_node is {per_node}, not over 0 and up to half of {vocabulary} words"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+const MOST_FEATURES: usize = 1 << 24;

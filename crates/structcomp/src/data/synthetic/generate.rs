@@ -1,0 +1,229 @@
+//! From a model to its rows, in parallel and in order, and to a dataset in memory.
+
+use super::{
+    FeatureKind, Synthetic,
+    attributes::FeatureModel,
+    permutation::Permutation,
+    stubs::NODE_BYTES,
+    wiring::{Rows, Wiring},
+};
+use crate::{
+    Budget, Csr, Dataset, Dense, Features, Graph, Labels, NodeIds, Repairs, Result, Seed,
+    data::{Source, hex},
+};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use std::ops::Range;
+
+impl Synthetic {
+    /// The graph, its features and its labels, in memory. The same seed gives the same bytes, on
+    /// any number of threads.
+    pub fn generate(&self, seed: Seed) -> Result<Dataset> {
+        self.generate_within(seed, &Budget::default())
+    }
+
+    /// [`generate`](Self::generate) with a limit on memory.
+    pub fn generate_within(&self, seed: Seed, budget: &Budget) -> Result<Dataset> {
+        let sampler = Sampler::new(self, seed, budget, self.dataset_bytes())?;
+        let graph = self.graph(&sampler)?;
+        let features = self.feature_matrix(&sampler)?;
+        let labels = Labels::from_signed(sampler.labels().into_iter().map(i64::from))?;
+        let repairs = Repairs { isolated: self.isolated as u64, ..Repairs::default() };
+        let source = Source {
+            format: "synthetic",
+            synthetic: true,
+            files: Vec::new(),
+            sha256: Some(fingerprint(&graph, &features, &labels)),
+            notes: self.notes(seed),
+        };
+        Ok(Dataset {
+            name: self.name.clone(),
+            graph,
+            features: Some(features),
+            labels: Some(labels),
+            splits: Vec::new(),
+            ids: NodeIds::Implicit,
+            repairs,
+            source,
+        })
+    }
+
+    pub(super) fn notes(&self, seed: Seed) -> Vec<String> {
+        vec![format!("synthetic graph, made by a stochastic block model with seed {}", seed.0)]
+    }
+
+    fn dataset_bytes(&self) -> u64 {
+        let (nodes, edges) = (self.nodes as u64, self.edges as u64);
+        let features = match self.features {
+            FeatureKind::Gaussian { width } => 4 * width as u64,
+            // A column number and a value each, while they are collected and in the end.
+            FeatureKind::Words { per_node, .. } => 16 * (per_node as u64 + 1),
+        };
+        let graph = nodes.saturating_mul(8).saturating_add(edges.saturating_mul(2 * 4));
+        graph.saturating_add(nodes.saturating_mul(features)).saturating_add(nodes.saturating_mul(8))
+    }
+
+    fn graph(&self, sampler: &Sampler) -> Result<Graph> {
+        let mut offsets = Vec::with_capacity(self.nodes + 1);
+        offsets.push(0);
+        let mut targets: Vec<u32> = Vec::with_capacity(self.edges / 50 * 101 + 1000);
+        sampler.in_order(
+            |range| sampler.wiring.rows(range),
+            |rows: Rows| {
+                let before = targets.len();
+                offsets.extend(rows.ends.iter().map(|&end| (before + end) as u64));
+                targets.extend(rows.targets);
+                Ok(())
+            },
+        )?;
+        Graph::from_csr(offsets.into(), targets.into(), None)
+    }
+
+    fn feature_matrix(&self, sampler: &Sampler) -> Result<Features> {
+        match (&sampler.features, self.features) {
+            (FeatureModel::Gaussian(_), FeatureKind::Gaussian { width }) => {
+                let mut values = Vec::with_capacity(self.nodes * width);
+                sampler.in_order(
+                    |range| sampler.vectors(range),
+                    |block: Vec<f32>| {
+                        values.extend(block);
+                        Ok(())
+                    },
+                )?;
+                Ok(Features::Dense(Dense::new(self.nodes, width, values)?))
+            }
+            _ => {
+                let (mut offsets, mut indices) = (vec![0], Vec::new());
+                sampler.in_order(
+                    |range| sampler.words(range),
+                    |rows: Rows| {
+                        let before = indices.len();
+                        offsets.extend(rows.ends.iter().map(|&end| (before + end) as u64));
+                        indices.extend(rows.targets);
+                        Ok(())
+                    },
+                )?;
+                let values = vec![1.0; indices.len()];
+                Ok(Features::Sparse(Csr::new(self.vocabulary(), offsets, indices, values)?))
+            }
+        }
+    }
+
+    /// Columns of the feature matrix.
+    pub(super) fn vocabulary(&self) -> usize {
+        match self.features {
+            FeatureKind::Gaussian { width } => width,
+            FeatureKind::Words { vocabulary, .. } => vocabulary,
+        }
+    }
+}
+
+/// A model fitted and ready to give any of its rows.
+pub(super) struct Sampler<'a> {
+    model: &'a Synthetic,
+    pub(super) wiring: Wiring,
+    pub(super) features: FeatureModel,
+    withheld: Permutation,
+}
+
+/// Rows of one task, and of one block of them that is handed on.
+const TASK: u64 = 1 << 9;
+const BLOCK: u64 = 1 << 16;
+
+impl<'a> Sampler<'a> {
+    /// Checks the model and the memory for it, with `beside` bytes for what else will be held.
+    pub(super) fn new(model: &'a Synthetic, seed: Seed, budget: &Budget, beside: u64) -> Result<Self> {
+        model.validate()?;
+        // One index entry of four bytes for sixteen stubs, some of which are lost as duplicates.
+        let stubs = (model.nodes as u64).saturating_mul(NODE_BYTES).saturating_add(model.edges as u64);
+        budget.check(&format!("the synthetic graph {}", model.name), stubs.saturating_add(beside))?;
+        let wiring = Wiring::new(model, seed)?;
+        let features = FeatureModel::new(model, wiring.blocks.groups(), seed);
+        let withheld = Permutation::new(model.nodes as u64, seed.key("withheld labels"));
+        Ok(Self { model, wiring, features, withheld })
+    }
+
+    /// Computes all rows block by block and hands the blocks on in order. While one is handed on,
+    /// the next is computed.
+    pub(super) fn in_order<T: Send>(
+        &self,
+        compute: impl Fn(Range<u64>) -> T + Sync,
+        mut consume: impl FnMut(T) -> Result<()> + Send,
+    ) -> Result<()> {
+        let nodes = self.model.nodes as u64;
+        let block = |start: u64| -> Vec<T> {
+            let end = nodes.min(start + BLOCK);
+            let tasks = (0..(end - start).div_ceil(TASK)).into_par_iter();
+            tasks.map(|task| start + task * TASK).map(|at| compute(at..end.min(at + TASK))).collect()
+        };
+        let mut ready = block(0);
+        let mut start = BLOCK;
+        loop {
+            let done = std::mem::take(&mut ready);
+            let hand_on = || done.into_iter().try_for_each(&mut consume);
+            if start >= nodes {
+                return hand_on();
+            }
+            let (handed_on, next) = rayon::join(hand_on, || block(start));
+            handed_on?;
+            ready = next;
+            start += BLOCK;
+        }
+    }
+
+    /// The features of consecutive nodes, row by row.
+    pub(super) fn vectors(&self, range: Range<u64>) -> Vec<f32> {
+        let mut values = Vec::new();
+        if let FeatureModel::Gaussian(gaussian) = &self.features {
+            values.reserve((range.end - range.start) as usize * gaussian.width);
+            for node in range {
+                let place = self.wiring.blocks.place(self.wiring.numbers.backward(node));
+                gaussian.push_row(node, &place, &mut values);
+            }
+        }
+        values
+    }
+
+    /// The words of consecutive nodes.
+    pub(super) fn words(&self, range: Range<u64>) -> Rows {
+        let mut rows = Rows::default();
+        if let FeatureModel::Words(words) = &self.features {
+            for node in range {
+                let place = self.wiring.blocks.place(self.wiring.numbers.backward(node));
+                rows.targets.extend(words.row(node, &place));
+                rows.ends.push(rows.targets.len());
+            }
+        }
+        rows
+    }
+
+    /// The class of each node, or -1 where it is withheld.
+    pub(super) fn labels(&self) -> Vec<i32> {
+        let nodes = self.model.nodes as u64;
+        let hidden = (self.model.unlabelled * nodes as f64).round() as u64;
+        let label = |node: u64| match self.withheld.forward(node) < hidden {
+            true => -1,
+            false => self.wiring.blocks.label(self.wiring.numbers.backward(node)) as i32,
+        };
+        (0..nodes).into_par_iter().map(label).collect()
+    }
+}
+
+/// SHA-256 over the bytes of the arrays: row starts, neighbours, features, labels.
+fn fingerprint(graph: &Graph, features: &Features, labels: &Labels) -> String {
+    let mut hash = Sha256::new();
+    hash.update(bytemuck::cast_slice::<u64, u8>(graph.offsets()));
+    hash.update(bytemuck::cast_slice::<u32, u8>(graph.targets()));
+    match features {
+        Features::Dense(x) => hash.update(bytemuck::cast_slice::<f32, u8>(x.values())),
+        Features::Sparse(x) => {
+            let (offsets, indices, values) = x.parts();
+            hash.update(bytemuck::cast_slice::<u64, u8>(offsets));
+            hash.update(bytemuck::cast_slice::<u32, u8>(indices));
+            hash.update(bytemuck::cast_slice::<f32, u8>(values));
+        }
+    }
+    let classes: Vec<u32> = labels.iter().map(|class| class.unwrap_or(u32::MAX)).collect();
+    hash.update(bytemuck::cast_slice::<u32, u8>(&classes));
+    hex(&hash.finalize())
+}

@@ -1,0 +1,208 @@
+//! Half edges: how many each node has at each level, and whose a half edge is.
+
+use super::{
+    Synthetic,
+    blocks::{Blocks, LEVELS, Place},
+    permutation::Permutation,
+};
+use crate::Seed;
+use rand::RngExt;
+use rayon::prelude::*;
+
+/// What is fitted so that edges and homophily come out as asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fit {
+    /// Stubs for each unit of a node's weight.
+    pub(super) scale: f64,
+    /// The share of stubs that join nodes of any class.
+    pub(super) global: f64,
+}
+
+/// The stubs of all nodes in the order of positions, at each level numbered for itself.
+pub(super) struct Stubs {
+    /// For each position, and the end, the number of its first stub at each level.
+    starts: Vec<[u64; LEVELS]>,
+    /// For every 16th stub of a level, the position it belongs to.
+    index: [Vec<u32>; LEVELS],
+}
+
+const INDEX_SHIFT: u32 = 4;
+/// Taken off the power law, so that nodes of one or two edges are as common as in real graphs.
+pub(super) const WEIGHT_SHIFT: f64 = 0.5;
+/// Positions counted as one piece of parallel work.
+const CHUNK: usize = 1 << 13;
+
+/// Bytes a node, beside the index.
+pub(super) const NODE_BYTES: u64 = size_of::<[u64; LEVELS]>() as u64;
+
+impl Stubs {
+    pub(super) fn new(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: Fit) -> Self {
+        let nodes = model.nodes;
+        let isolated = Permutation::new(nodes as u64, seed.key("isolated"));
+        let stubs_of = |position: u64| match isolated.forward(position) < model.isolated as u64 {
+            true => [0; LEVELS],
+            false => count(model, &blocks.place(position), seed, position, fit),
+        };
+        let mut starts = vec![[0u64; LEVELS]; nodes + 1];
+        // Sums inside each chunk first, then over the chunks, then both together.
+        starts[1..].par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, ends)| {
+            let mut sum = [0; LEVELS];
+            for (position, end) in ((chunk * CHUNK) as u64..).zip(ends) {
+                sum = add(sum, stubs_of(position));
+                *end = sum;
+            }
+        });
+        let mut base = [0; LEVELS];
+        let bases: Vec<[u64; LEVELS]> = starts[1..]
+            .chunks(CHUNK)
+            .map(|ends| {
+                let before = base;
+                base = add(base, ends[ends.len() - 1]);
+                before
+            })
+            .collect();
+        starts[1..]
+            .par_chunks_mut(CHUNK)
+            .zip(bases)
+            .for_each(|(ends, base)| ends.iter_mut().for_each(|end| *end = add(*end, base)));
+        let index = index_of(&starts);
+        Self { starts, index }
+    }
+
+    /// The stubs of a position at a level.
+    pub(super) fn of(&self, level: usize, position: u64) -> std::ops::Range<u64> {
+        self.starts[position as usize][level]..self.starts[position as usize + 1][level]
+    }
+
+    /// All stubs at a level of the positions of a block.
+    pub(super) fn within(&self, level: usize, block: &std::ops::Range<u64>) -> std::ops::Range<u64> {
+        self.starts[block.start as usize][level]..self.starts[block.end as usize][level]
+    }
+
+    /// Stubs of a position at all levels.
+    pub(super) fn count(&self, position: u64) -> u64 {
+        (0..LEVELS).map(|level| self.of(level, position)).map(|stubs| stubs.end - stubs.start).sum()
+    }
+
+    /// All stubs.
+    pub(super) fn total(&self) -> u64 {
+        self.starts[self.starts.len() - 1].iter().sum()
+    }
+
+    /// The position that a stub belongs to.
+    pub(super) fn owner(&self, level: usize, stub: u64) -> u64 {
+        let at = (stub >> INDEX_SHIFT) as usize;
+        let first = self.index[level][at] as usize;
+        let last = self.index[level].get(at + 1).map_or(self.starts.len() - 2, |&last| last as usize);
+        let ends = &self.starts[first + 1..=last + 1];
+        (first + ends.partition_point(|end| end[level] <= stub)) as u64
+    }
+}
+
+fn index_of(starts: &[[u64; LEVELS]]) -> [Vec<u32>; LEVELS] {
+    let levels: Vec<Vec<u32>> = (0..LEVELS)
+        .into_par_iter()
+        .map(|level| {
+            let stubs = starts[starts.len() - 1][level];
+            let mut index = Vec::with_capacity(stubs.div_ceil(1 << INDEX_SHIFT) as usize);
+            let mut next = 0;
+            for (position, end) in (0..).zip(&starts[1..]) {
+                while next < end[level] {
+                    index.push(position);
+                    next += 1 << INDEX_SHIFT;
+                }
+            }
+            index
+        })
+        .collect();
+    let mut levels = levels.into_iter();
+    std::array::from_fn(|_| levels.next().unwrap_or_default())
+}
+
+fn add(a: [u64; LEVELS], b: [u64; LEVELS]) -> [u64; LEVELS] {
+    std::array::from_fn(|level| a[level] + b[level])
+}
+
+/// How many stubs a node has at each level: at least one in all.
+fn count(model: &Synthetic, place: &Place, seed: Seed, position: u64, fit: Fit) -> [u64; LEVELS] {
+    let mut rng = seed.stream_at("degrees", position);
+    let [u, round, mixing, systematic]: [f64; 4] = std::array::from_fn(|_| rng.random());
+    // 1 - u lies in (0, 1], so the power is at least 1 and finite.
+    let weight = (1.0 - u).powf(-1.0 / (model.degree_exponent - 1.0)) - WEIGHT_SHIFT;
+    let class = &place.blocks[1];
+    // A node cannot have more neighbours than its class has members, and near that most stubs
+    // would fall on the same few nodes.
+    let most = ((class.end - class.start) / 4).clamp(1, (model.max_degree as u64).max(1));
+    let stubs = ((fit.scale * weight + round) as u64).clamp(1, most);
+    // Of mean `fit.global`: most nodes keep to their class and a few hardly do. Were all alike, two
+    // steps of averaging over neighbours would tell nearly every class.
+    let global = mixing.powf((1.0 - fit.global) / fit.global.max(1e-9));
+    let shares = level_shares(model, global);
+    let mut counts = [0; LEVELS];
+    let mut share = 0.0;
+    let mut taken = 0;
+    // Systematic sampling: each level gets its share rounded up or down, and the sum is exact.
+    for level in 0..LEVELS {
+        share += shares[level];
+        let until = if level + 1 == LEVELS { stubs } else { (stubs as f64 * share + systematic) as u64 };
+        let until = until.clamp(taken, stubs);
+        counts[level] = until - taken;
+        taken = until;
+    }
+    spill(counts, place)
+}
+
+/// What a small block cannot hold goes to the next larger one, up to the class.
+fn spill(mut counts: [u64; LEVELS], place: &Place) -> [u64; LEVELS] {
+    for level in (2..LEVELS).rev() {
+        let size = place.blocks[level].end - place.blocks[level].start;
+        let capacity = if size < 2 { 0 } else { (size + 2) / 4 };
+        let surplus = counts[level].saturating_sub(capacity);
+        counts[level] -= surplus;
+        counts[level - 1] += surplus;
+    }
+    counts
+}
+
+fn level_shares(model: &Synthetic, global: f64) -> [f64; LEVELS] {
+    let class = 1.0 - model.group_share - model.community_share;
+    let [class, group, community] =
+        [class, model.group_share, model.community_share].map(|share| share * (1.0 - global));
+    [global, class, group, community]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stubs() -> Stubs {
+        let model = Synthetic { nodes: 500, classes: 3, isolated: 100, ..Synthetic::default() };
+        let blocks = Blocks::new(&model, Seed(4)).unwrap();
+        Stubs::new(&model, &blocks, Seed(4), Fit { scale: 2.5, global: 0.2 })
+    }
+
+    #[test]
+    fn the_owner_of_every_stub_is_the_position_that_counts_it() {
+        let stubs = stubs();
+        for level in 0..LEVELS {
+            for position in 0..500 {
+                stubs.of(level, position).for_each(|stub| assert_eq!(stubs.owner(level, stub), position));
+            }
+        }
+        assert_eq!((0..500).map(|position| stubs.count(position)).sum::<u64>(), stubs.total());
+    }
+
+    #[test]
+    fn nodes_without_stubs_are_as_many_as_asked() {
+        let stubs = stubs();
+        assert_eq!((0..500).filter(|&position| stubs.count(position) == 0).count(), 100);
+    }
+
+    #[test]
+    fn a_small_block_passes_its_surplus_on() {
+        let place = Place { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..10] };
+        assert_eq!(spill([5, 4, 9, 20], &place), [5, 4 + 16, 10, 3]);
+        let place = Place { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..1] };
+        assert_eq!(spill([1, 0, 0, 2], &place), [1, 0, 2, 0]);
+    }
+}

@@ -1,0 +1,186 @@
+//! The edges: stubs of one block are matched by a permutation that any row can compute alone.
+
+use super::{
+    Synthetic,
+    blocks::{Blocks, LEVELS},
+    permutation::Permutation,
+    stubs::{Fit, Stubs, WEIGHT_SHIFT},
+};
+use crate::{Error, Result, Seed, random::mix};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The graph of a model, computed row by row in any order.
+pub(super) struct Wiring {
+    pub(super) blocks: Blocks,
+    /// From positions to node numbers, so that these tell nothing about the blocks.
+    pub(super) numbers: Permutation,
+    stubs: Stubs,
+    /// Edges between positions, in both directions and sorted, for nodes that the matching left
+    /// alone.
+    extra: Vec<(u32, u32)>,
+    key: u64,
+}
+
+/// The neighbour lists of consecutive nodes.
+#[derive(Default)]
+pub(super) struct Rows {
+    /// Where the list of each node ends in `targets`.
+    pub(super) ends: Vec<usize>,
+    pub(super) targets: Vec<u32>,
+}
+
+/// Nodes whose rows the fit looks at; smaller graphs are looked at whole.
+const SAMPLE: u64 = 200_000;
+const FITS: usize = 10;
+/// Differences small enough to stop at, and those that make the model impossible.
+const NEAR: (f64, f64) = (0.002, 0.004);
+const FAR: (f64, f64) = (0.01, 0.02);
+
+impl Wiring {
+    /// Fits the number of stubs and their levels so that edges and homophily come out as asked.
+    pub(super) fn new(model: &Synthetic, seed: Seed) -> Result<Self> {
+        let blocks = Blocks::new(model, seed)?;
+        let same = blocks.same_class();
+        let mut fit = first_fit(model, same)?;
+        let mut best: Option<((f64, f64), Fit)> = None;
+        for _ in 0..FITS {
+            let wiring = Self::matched(model, &blocks, seed, fit);
+            let (edges, homophily) = wiring.estimate(model, seed);
+            let off = ((edges / model.edges as f64 - 1.0).abs(), (homophily - model.homophily).abs());
+            if off.0 < NEAR.0 && off.1 < NEAR.1 {
+                return Ok(wiring.complete(model));
+            }
+            let badness = |off: (f64, f64)| (off.0 / FAR.0).max(off.1 / FAR.1);
+            if best.is_none_or(|(before, _)| badness(off) < badness(before)) {
+                best = Some((off, fit));
+            }
+            // Ever more stubs that add no edges: the graph is too small for them.
+            if wiring.stubs.total() > model.edges as u64 * 16 {
+                break;
+            }
+            fit.scale *= (model.edges as f64 / edges.max(1.0)).clamp(0.5, 2.0);
+            fit.global =
+                (fit.global + (homophily - model.homophily) / (1.0 - same).max(1e-9)).clamp(0.0, 1.0);
+        }
+        match best {
+            Some((off, fit)) if off.0 <= FAR.0 && off.1 <= FAR.1 => {
+                Ok(Self::matched(model, &blocks, seed, fit).complete(model))
+            }
+            _ => Err(Error::Input(format!(
+                "{} edges with homophily {} cannot be had among {} nodes, {} of them isolated, with degrees \
+                 up to {}; ask for a number of edges or a homophily nearer the middle, or for larger \
+                 communities",
+                model.edges, model.homophily, model.nodes, model.isolated, model.max_degree
+            ))),
+        }
+    }
+
+    fn matched(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: Fit) -> Self {
+        let stubs = Stubs::new(model, blocks, seed, fit);
+        let numbers = Permutation::new(model.nodes as u64, seed.key("node numbers"));
+        Self { blocks: blocks.clone(), numbers, stubs, extra: Vec::new(), key: seed.key("matching") }
+    }
+
+    /// The rows of the nodes in `range`.
+    pub(super) fn rows(&self, range: Range<u64>) -> Rows {
+        let mut rows = Rows::default();
+        for node in range {
+            let start = rows.targets.len();
+            let neighbors = self.neighbors(self.numbers.backward(node));
+            neighbors.for_each(|position| rows.targets.push(self.numbers.forward(position) as u32));
+            sort_and_dedup(&mut rows.targets, start);
+            rows.ends.push(rows.targets.len());
+        }
+        rows
+    }
+
+    /// The other end of each stub, unsorted and with repeats, without the position itself.
+    fn neighbors(&self, position: u64) -> impl Iterator<Item = u64> + '_ {
+        let place = self.blocks.place(position);
+        let matched = (0..LEVELS).flat_map(move |level| {
+            let block = &place.blocks[level];
+            let all = self.stubs.within(level, block);
+            let key = mix(self.key ^ mix(block.start << 2 | level as u64));
+            let matching = Permutation::new(all.end - all.start, key);
+            self.stubs.of(level, position).filter_map(move |stub| {
+                let mate = matching.mate(stub - all.start)?;
+                Some(self.stubs.owner(level, all.start + mate))
+            })
+        });
+        let first = self.extra.partition_point(|&(from, _)| (from as u64) < position);
+        let extra = self.extra[first..].iter().take_while(move |&&(from, _)| from as u64 == position);
+        matched.filter(move |&other| other != position).chain(extra.map(|&(_, to)| to as u64))
+    }
+
+    /// About how many edges there are, and the share of them within a class.
+    fn estimate(&self, model: &Synthetic, seed: Seed) -> (f64, f64) {
+        let nodes = model.nodes as u64;
+        let chosen = Permutation::new(nodes, seed.key("fit"));
+        let look = |at: u64| {
+            let position = chosen.forward(at);
+            let label = self.blocks.label(position);
+            let mut neighbors: Vec<u32> = self.neighbors(position).map(|other| other as u32).collect();
+            sort_and_dedup(&mut neighbors, 0);
+            let same = neighbors.iter().filter(|&&other| self.blocks.label(other as u64) == label).count();
+            [self.stubs.count(position), neighbors.len() as u64, same as u64]
+        };
+        let sum = |a: [u64; 3], b: [u64; 3]| std::array::from_fn(|i| a[i] + b[i]);
+        let [stubs, ends, same] = (0..nodes.min(SAMPLE)).into_par_iter().map(look).reduce(|| [0; 3], sum);
+        // Stubs are counted exactly; only the share that survives is estimated.
+        let edges = self.stubs.total() as f64 * (ends as f64 / stubs.max(1) as f64) / 2.0;
+        (edges, same as f64 / ends.max(1) as f64)
+    }
+
+    /// Gives an edge to each node whose stubs all met themselves or nobody, so that the isolated
+    /// nodes are exactly those asked for.
+    fn complete(mut self, model: &Synthetic) -> Self {
+        let nodes = model.nodes as u64;
+        let alone = |p: &u64| self.stubs.count(*p) > 0 && self.neighbors(*p).next().is_none();
+        let lonely: Vec<u64> = (0..nodes).into_par_iter().filter(alone).collect();
+        let mut extra: Vec<(u32, u32)> = Vec::new();
+        for position in lonely {
+            if let Some(friend) = self.next_with_stubs(position) {
+                extra.extend([(position as u32, friend as u32), (friend as u32, position as u32)]);
+            }
+        }
+        extra.sort_unstable();
+        extra.dedup();
+        self.extra = extra;
+        self
+    }
+
+    /// The next position that may have edges: in the same class, else anywhere.
+    fn next_with_stubs(&self, position: u64) -> Option<u64> {
+        let place = self.blocks.place(position);
+        let [whole, class, ..] = place.blocks;
+        let around = |block: Range<u64>| (position + 1..block.end).chain(block.start..position);
+        around(class).chain(around(whole)).find(|&other| self.stubs.count(other) > 0)
+    }
+}
+
+fn first_fit(model: &Synthetic, same: f64) -> Result<Fit> {
+    if model.homophily < same - FAR.1 || (same >= 1.0 && model.homophily < 1.0) {
+        return Err(Error::Input(format!(
+            "homophily {} cannot be had: edges at random already join {same:.3} of their ends within a class \
+             ({} classes, class_skew {}); choose a value from there to 1",
+            model.homophily, model.classes, model.class_skew
+        )));
+    }
+    let global = if same >= 1.0 { 0.0 } else { ((1.0 - model.homophily) / (1.0 - same)).clamp(0.0, 1.0) };
+    let mean_degree = 2.0 * model.edges as f64 / (model.nodes - model.isolated) as f64;
+    let mean_weight = (model.degree_exponent - 1.0) / (model.degree_exponent - 2.0) - WEIGHT_SHIFT;
+    Ok(Fit { scale: mean_degree / mean_weight, global })
+}
+
+fn sort_and_dedup(values: &mut Vec<u32>, start: usize) {
+    values[start..].sort_unstable();
+    let mut end = start;
+    for at in start..values.len() {
+        if at == start || values[at] != values[end - 1] {
+            values[end] = values[at];
+            end += 1;
+        }
+    }
+    values.truncate(end);
+}

@@ -1,0 +1,73 @@
+//! A whole dataset, or a part of it, in the format that the name of the output asks for.
+
+use super::{Ending, MatrixLayout, MatrixWriter, write_edges};
+use crate::{Dataset, Error, Features, Labels, NodeIds, Result, data::Table};
+use std::path::Path;
+
+/// The part of a dataset that goes into a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Export {
+    /// The features, with ids and labels where the format has a place for them.
+    Features,
+    /// Each edge once, with its weight if it has one.
+    Edges,
+}
+
+impl Dataset {
+    /// Writes `graph.scg`, a table (`.npy`, `.parquet`, `.csv`, `.tsv`, `.txt`) or, for any name
+    /// without an ending, a folder with everything. Says what was written.
+    ///
+    /// A table holds the features if there are some, else the edges, unless `part` says which.
+    pub fn export(&self, path: impl AsRef<Path>, part: Option<Export>) -> Result<&'static str> {
+        let path = path.as_ref();
+        let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        match (ending.as_deref(), part.or_else(|| self.features.as_ref().map(|_| Export::Features))) {
+            (None, None | Some(Export::Features)) => self.save(path).map(|()| "a dataset folder"),
+            (Some("scg"), _) => self.graph.save(path).map(|()| "a graph to be mapped"),
+            (_, None | Some(Export::Edges)) => {
+                write_edges(path, &self.graph, &self.ids).map(|()| "a table of edges")
+            }
+            (_, Some(Export::Features)) => {
+                let none = || Error::Input(format!("{} has no features to write", self.name));
+                let features = self.features.as_ref().ok_or_else(none)?;
+                write_features(path, features, &self.ids, self.labels.as_ref())
+            }
+        }
+    }
+}
+
+impl Table {
+    /// Writes the table in the format that the name asks for. Says what was written.
+    pub fn export(&self, path: impl AsRef<Path>) -> Result<&'static str> {
+        let none = || Error::Input("the table has no columns of numbers".into());
+        let features = self.features.as_ref().ok_or_else(none)?;
+        write_features(path.as_ref(), features, &self.ids, self.labels.as_ref())
+    }
+}
+
+/// Numbers written at a time.
+const BLOCK: usize = 1 << 20;
+
+fn write_features(
+    path: &Path,
+    features: &Features,
+    ids: &NodeIds,
+    labels: Option<&Labels>,
+) -> Result<&'static str> {
+    let (rows, cols) = (features.rows(), features.cols());
+    // numpy's format has no place for ids and labels; the others do.
+    let labels = labels.filter(|_| Ending::of(path).0 != Ending::Npy);
+    let layout = MatrixLayout { rows, cols, ids, labels, column: "features" };
+    let mut writer = MatrixWriter::create(path, layout)?;
+    let height = (BLOCK / cols.max(1)).clamp(1, rows.max(1));
+    let mut block = vec![0.0; height * cols];
+    for start in (0..rows).step_by(height) {
+        let end = rows.min(start + height);
+        let block = &mut block[..(end - start) * cols];
+        for (row, out) in (start..end).zip(block.chunks_mut(cols.max(1))) {
+            features.write_row(row, out);
+        }
+        writer.push_rows(block)?;
+    }
+    writer.finish().map(|()| "a matrix of features")
+}
