@@ -6,6 +6,9 @@ use rand::RngExt;
 use rayon::prelude::*;
 use std::collections::HashSet;
 
+/// Rows and entries that one task renames.
+const TASK: usize = 1 << 14;
+
 impl Graph {
     /// The same graph with node `v` called `number[v]`, which must be a permutation.
     pub fn renumber(&self, number: &[u32]) -> Result<Self> {
@@ -39,29 +42,56 @@ impl Graph {
 
     /// Rows `old`, with their targets renamed by `number` (`u32::MAX`: left out).
     fn pick(&self, old: &[u32], number: &[u32]) -> Self {
-        let rows: Vec<Vec<(u32, f32)>> = old
-            .par_iter()
-            .map(|&v| {
-                let weights = self.edge_weights(v);
-                let renamed = |(i, &u): (usize, &u32)| {
-                    let new = number[u as usize];
-                    (new != u32::MAX).then(|| (new, weights.map_or(1.0, |weights| weights[i])))
-                };
-                let mut row: Vec<_> = self.neighbors(v).iter().enumerate().filter_map(renamed).collect();
-                row.sort_unstable_by_key(|&(target, _)| target);
-                row
-            })
-            .collect();
-        let mut offsets = Vec::with_capacity(rows.len() + 1);
-        offsets.push(0);
-        offsets.extend(rows.iter().scan(0, |end, row| {
-            *end += row.len() as u64;
-            Some(*end)
-        }));
-        let weights: Option<Vec<f32>> =
-            self.weights.is_some().then(|| rows.iter().flatten().map(|&(_, weight)| weight).collect());
-        let targets: Vec<u32> = rows.into_iter().flatten().map(|(target, _)| target).collect();
-        Self { offsets: offsets.into(), targets: targets.into(), weights: weights.map(Into::into) }
+        let kept = |&&u: &&u32| number[u as usize] != u32::MAX;
+        let mut offsets = vec![0; old.len() + 1];
+        offsets[1..].par_iter_mut().zip(old).for_each(|(count, &v)| {
+            *count = self.neighbors(v).iter().filter(kept).count() as u64;
+        });
+        for row in 0..old.len() {
+            offsets[row + 1] += offsets[row];
+        }
+        let entries = offsets[old.len()] as usize;
+        let mut targets = vec![0; entries];
+        let mut weights = vec![0.0; if self.weights.is_some() { entries } else { 0 }];
+        self.fill_picked(old, number, &offsets, &mut targets, &mut weights);
+        let weights = self.weights.is_some().then(|| weights.into());
+        Self { offsets: offsets.into(), targets: targets.into(), weights }
+    }
+
+    /// Writes the rows `old` into their place; halves the work until it is small.
+    fn fill_picked(
+        &self,
+        old: &[u32],
+        number: &[u32],
+        offsets: &[u64],
+        targets: &mut [u32],
+        weights: &mut [f32],
+    ) {
+        let middle = old.len() / 2;
+        if old.len() > 1 && old.len() + targets.len() > TASK {
+            let cut = (offsets[middle] - offsets[0]) as usize;
+            let (left, right) = targets.split_at_mut(cut);
+            let (left_weights, right_weights) = weights.split_at_mut(cut.min(weights.len()));
+            rayon::join(
+                || self.fill_picked(&old[..middle], number, &offsets[..=middle], left, left_weights),
+                || self.fill_picked(&old[middle..], number, &offsets[middle..], right, right_weights),
+            );
+            return;
+        }
+        let mut sorted = Vec::new();
+        for (i, &v) in old.iter().enumerate() {
+            let row = (offsets[i] - offsets[0]) as usize..(offsets[i + 1] - offsets[0]) as usize;
+            let weight = |at: usize| self.edge_weights(v).map_or(1.0, |weights| weights[at]);
+            let renamed =
+                self.neighbors(v).iter().enumerate().map(|(at, &u)| (number[u as usize], weight(at)));
+            sorted.extend(renamed.filter(|&(new, _)| new != u32::MAX));
+            sorted.sort_unstable_by_key(|&(target, _)| target);
+            targets[row.clone()].iter_mut().zip(&sorted).for_each(|(slot, &(target, _))| *slot = target);
+            if self.weights.is_some() {
+                weights[row].iter_mut().zip(&sorted).for_each(|(slot, &(_, weight))| *slot = weight);
+            }
+            sorted.clear();
+        }
     }
 
     /// The graph with `count` more edges between distinct nodes that were not adjacent, drawn
@@ -102,6 +132,8 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use rand::seq::SliceRandom;
 
     // 0 - 1 - 2 - 3, 0 - 3
     fn square() -> Graph {
@@ -140,5 +172,38 @@ mod tests {
         assert_ne!(noisy, graph.with_random_edges(100, Seed(2)).unwrap());
         assert!(square().with_random_edges(2, Seed(0)).is_err());
         assert_eq!(square().with_random_edges(1, Seed(0)).unwrap().edges(), 5);
+    }
+
+    #[test]
+    fn many_tasks_renumber_as_one_does() {
+        let edges: Vec<(u32, u32)> = (0..40_000).map(|i| (i % 9_973, (i * 7 + 1) % 10_007)).collect();
+        let graph = Graph::from_edges(10_007, &edges).unwrap();
+        assert!(graph.targets().len() > 2 * TASK);
+        let reversed = graph.renumber(&(0..10_007).rev().collect::<Vec<u32>>()).unwrap();
+        let flipped: Vec<(u32, u32)> = edges.iter().map(|&(u, v)| (10_006 - u, 10_006 - v)).collect();
+        assert_eq!(reversed, Graph::from_edges(10_007, &flipped).unwrap());
+    }
+
+    proptest! {
+        #[test]
+        fn a_random_renumbering_is_undone_by_its_inverse(
+            edges in prop::collection::vec((0u32..25, 0u32..25, 1u8..9), 0..90),
+            seed in any::<u64>(),
+        ) {
+            let entries = edges.iter().map(|&(u, v, w)| (pack(u, v), w as f32)).collect();
+            let (graph, _) = EdgeList::from_weighted(entries).build(25).unwrap();
+            let mut number: Vec<u32> = (0..25).collect();
+            number.shuffle(&mut Seed(seed).stream("renumbering"));
+            let mut back = vec![0; 25];
+            (0..).zip(&number).for_each(|(v, &new)| back[new as usize] = v);
+            let turned = graph.renumber(&number).unwrap();
+            for (u, v) in graph.edge_iter() {
+                prop_assert!(turned.has_edge(number[u as usize], number[v as usize]));
+            }
+            // Checks symmetry of the weights, too.
+            let arrays = (turned.offsets.clone(), turned.targets.clone(), turned.weights.clone());
+            prop_assert!(Graph::from_csr(arrays.0, arrays.1, arrays.2).is_ok());
+            prop_assert_eq!(turned.renumber(&back).unwrap(), graph);
+        }
     }
 }
