@@ -166,8 +166,8 @@ pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Dataset> {
 /// ids of the nodes.
 ///
 /// The nodes are the rows of the features; without features, those with labels and those that the
-/// edges name. Rows without ids are the nodes from 0. Features may be npy, npz, Parquet, CSV or
-/// TSV; labels also one a line, or a JSON object from id to class.
+/// edges name. Rows without ids are the nodes from 0. Features may be npy, npz, Matrix Market,
+/// Parquet, CSV or TSV; labels also one a line, or a JSON object from id to class.
 pub fn open_files(
     edges: impl AsRef<Path>,
     features: Option<&Path>,

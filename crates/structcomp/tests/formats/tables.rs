@@ -37,6 +37,11 @@ fn rows_without_ids_are_joined_by_place() {
         let data = open_files(folder.join("edges.parquet"), Some(&features), None, &options).unwrap();
         data.features.unwrap().to_dense().values().to_vec()
     };
+    for same in ["x.mtx", "x.npz", "x-sparse.npz"] {
+        assert_eq!(of(same), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], "{same}");
+    }
     assert_eq!(of("x.csv.zst"), [1.0, 3.0, 5.0, 7.0]);
     assert_eq!(of("x.txt"), [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]);
+    let two = open_files(folder.join("edges.parquet"), Some(&folder.join("x-two.npz")), None, &options);
+    assert!(two.unwrap_err().to_string().ends_with("holds 2 arrays where one is expected"));
 }

@@ -4,17 +4,19 @@ use super::{Cell, Column, NodeTable, Purpose, csv};
 use crate::data::bytes::{Bytes, Head};
 use crate::data::npy::{self, Array, Kind};
 use crate::data::npz::Archive;
-use crate::data::{Options, parquet};
+use crate::data::{Options, matrix_market, parquet, scipy_npz};
 use crate::{Dense, Error, Features, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads a table of nodes: npy, npz, Parquet, CSV or TSV.
+/// Reads a table of nodes: npy, npz (one array, or a sparse matrix of scipy), Matrix Market,
+/// Parquet, CSV or TSV.
 pub(crate) fn open_features(path: &Path, options: &Options) -> Result<NodeTable> {
     let features = match Contents::of(path)? {
         Contents::Npy => Features::Dense(npy::open_matrix(path, &options.budget)?),
         Contents::Zip => npz_features(path, options)?,
+        Contents::MatrixMarket => matrix_market::open_matrix(path, &options.budget)?,
         Contents::Parquet => return parquet::read_nodes(path, Purpose::Nodes, options),
         Contents::Text | Contents::Json => return csv::read(path, Purpose::Nodes, options),
     };
@@ -29,13 +31,16 @@ pub(crate) fn open_labels(path: &Path, options: &Options) -> Result<NodeTable> {
         Contents::Parquet => parquet::read_nodes(path, Purpose::Labels, options),
         Contents::Json => json_labels(path, options),
         Contents::Text => csv::read(path, Purpose::Labels, options),
-        Contents::Zip => Err(Error::format(path, "is an archive; give labels as npy, text, Parquet or JSON")),
+        Contents::Zip | Contents::MatrixMarket => {
+            Err(Error::format(path, "is a matrix; give labels as npy, text, Parquet or JSON"))
+        }
     }
 }
 
 enum Contents {
     Npy,
     Zip,
+    MatrixMarket,
     Parquet,
     Json,
     Text,
@@ -47,17 +52,23 @@ impl Contents {
         match &head.bytes[..] {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Ok(Self::Npy),
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Ok(Self::Zip),
+            bytes if bytes.starts_with(b"%%MatrixMarket") => Ok(Self::MatrixMarket),
             bytes if parquet::is_parquet(bytes) => Ok(Self::Parquet),
             bytes if bytes.trim_ascii_start().starts_with(b"{") => Ok(Self::Json),
             _ if head.is_text() => Ok(Self::Text),
             [] => Err(Error::format(path, "is empty or a folder where a table was expected")),
-            _ => Err(Error::format(path, "is no table we know: npy, npz, Parquet, CSV or TSV")),
+            _ => {
+                Err(Error::format(path, "is no table we know: npy, npz, Matrix Market, Parquet, CSV or TSV"))
+            }
         }
     }
 }
 
 fn npz_features(path: &Path, options: &Options) -> Result<Features> {
     let archive = Archive::open(path, &options.budget)?;
+    if archive.has("format") && archive.has("shape") {
+        return scipy_npz::open_matrix(path, &options.budget).map(Features::Sparse);
+    }
     let [only] = archive.names() else {
         let what = format!("holds {} arrays where one is expected", archive.names().len());
         return Err(Error::format(path, what));
