@@ -4,14 +4,16 @@ use crate::commands::{convert::Convert, datasets::Datasets, generate::Generate, 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
-use structcomp::{Budget, Dataset, FeatureNorm, Seed, StandIn, data};
+use structcomp::{Budget, Dataset, Export, FeatureNorm, Seed, StandIn, data};
 
 /// Node embeddings by graph contrastive learning, without message passing in training.
 ///
 /// An independent implementation of StructComp (ICLR 2024).
 #[derive(Parser)]
 #[command(name = "structcomp", version, propagate_version = true, args_override_self = true)]
-#[command(after_help = "Example:\n  structcomp info              describe the built-in demo graph\n  structcomp info edges.csv    describe your own")]
+#[command(
+    after_help = "Example:\n  structcomp info              describe the built-in demo graph\n  structcomp info edges.csv    describe your own"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -150,7 +152,8 @@ enum StandInKind {
 }
 
 fn format_names() -> clap::builder::PossibleValuesParser {
-    let names = data::FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.about));
+    let names =
+        data::FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.about));
     names.collect::<Vec<_>>().into()
 }
 
@@ -182,6 +185,18 @@ impl Reading {
     fn load_files(&self, edges: &Path, common: &Common) -> Result<Dataset> {
         let (features, labels) = (self.features.as_deref(), self.labels.as_deref());
         self.complete(data::open_files(edges, features, labels, &self.options(common))?, common)
+    }
+
+    /// The rows of a file that is no graph: a matrix, or any table if its features are asked for.
+    pub(crate) fn table(
+        &self,
+        data: &str,
+        part: Option<Export>,
+        common: &Common,
+    ) -> Result<Option<data::Table>> {
+        let is_file = Path::new(data).is_file() && self.features.is_none() && part != Some(Export::Edges);
+        let is_table = is_file && (data::is_matrix(data)? || part == Some(Export::Features));
+        is_table.then(|| data::open_table(data, &self.options(common)).map_err(Into::into)).transpose()
     }
 
     fn complete(&self, mut dataset: Dataset, common: &Common) -> Result<Dataset> {
@@ -227,7 +242,8 @@ impl From<StandInKind> for StandIn {
 fn parse_size(text: &str) -> Result<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..digits].parse().map_err(|_| anyhow!("'{text}' is not a size such as 800M or 6G"))?;
+    let number: f64 =
+        text[..digits].parse().map_err(|_| anyhow!("'{text}' is not a size such as 800M or 6G"))?;
     let unit = text[digits..].trim().to_ascii_lowercase();
     let power = match unit.trim_end_matches("ib").trim_end_matches('b') {
         "" => 0,

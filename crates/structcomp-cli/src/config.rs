@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn the_file_comes_first_so_typed_flags_win() {
-        let args = merged("seed = 3\nstrict = true\njson = false\n", &["structcomp", "info", "cora", "--seed=4"]);
+        let args =
+            merged("seed = 3\nstrict = true\njson = false\n", &["structcomp", "info", "cora", "--seed=4"]);
         assert_eq!(args.unwrap(), ["structcomp", "info", "--seed=3", "--strict", "cora", "--seed=4"]);
     }
 

@@ -28,7 +28,10 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// A spinner for work of unknown length; it shows after a moment, so quick work shows nothing.
 pub(crate) fn spinner(quiet: bool, what: String) -> ProgressBar {
     let spinner = bar(quiet, None);
-    spinner.set_style(ProgressStyle::with_template("{spinner} {msg} {elapsed}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    spinner.set_style(
+        ProgressStyle::with_template("{spinner} {msg} {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+    );
     spinner.set_message(what);
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner

@@ -7,8 +7,8 @@ mod file;
 
 pub use build::{EdgeList, Repairs};
 pub use components::Components;
-pub(crate) use file::MAGIC;
 pub use file::GraphWriter;
+pub(crate) use file::MAGIC;
 
 use crate::{Buffer, Error, Result, random::mix};
 use rayon::prelude::*;

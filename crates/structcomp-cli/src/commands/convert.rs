@@ -57,8 +57,8 @@ impl Convert {
             Part::Features => Export::Features,
             Part::Edges => Export::Edges,
         });
-        let written = match self.reading.matrix_alone(&self.input, part, &self.common)? {
-            Some(matrix) => matrix.export(&self.output)?,
+        let written = match self.reading.table(&self.input, part, &self.common)? {
+            Some(table) => table.export(&self.output)?,
             None => self.reading.load(&self.input, &self.common)?.export(&self.output, part)?,
         };
         spinner.finish_and_clear();

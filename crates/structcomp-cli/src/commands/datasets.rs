@@ -32,7 +32,10 @@ enum Action {
     #[command(args_override_self = true, after_help = "Example:\n  structcomp datasets fetch cora citeseer")]
     Fetch(Fetch),
     /// Compare the files that are here with the published ones
-    #[command(args_override_self = true, after_help = "Example:\n  structcomp datasets verify cora\n  structcomp datasets verify")]
+    #[command(
+        args_override_self = true,
+        after_help = "Example:\n  structcomp datasets verify cora\n  structcomp datasets verify"
+    )]
     Verify(Verify),
 }
 
@@ -160,7 +163,10 @@ impl Verify {
             false => self.names.iter().map(|name| named::lookup(name)).collect::<Result<_, _>>()?,
         };
         if datasets.is_empty() {
-            bail!("there is no named dataset in {}; structcomp datasets fetch NAME gets one", folder.display());
+            bail!(
+                "there is no named dataset in {}; structcomp datasets fetch NAME gets one",
+                folder.display()
+            );
         }
         let mut results = Vec::new();
         let mut faults = Vec::new();
@@ -180,7 +186,14 @@ impl Verify {
                 let details: String = verified
                     .iter()
                     .filter(|file| file.state != named::FileState::Ok)
-                    .map(|file| format!("  {}: {}{}\n", file.name, file.state, if file.optional { " (optional)" } else { "" }))
+                    .map(|file| {
+                        format!(
+                            "  {}: {}{}\n",
+                            file.name,
+                            file.state,
+                            if file.optional { " (optional)" } else { "" }
+                        )
+                    })
                     .collect();
                 terminal::print(&format!("{}: {state}, {} files\n{details}", dataset.name, verified.len()))?;
             }

@@ -125,7 +125,10 @@ impl Generate {
         set(&mut model.max_degree, self.max_degree);
         set(&mut model.community, self.community);
         set(&mut model.unlabelled, self.unlabelled);
-        set(&mut model.features, self.words.map(|vocabulary| FeatureKind::Words { vocabulary, per_node: 18.0 }));
+        set(
+            &mut model.features,
+            self.words.map(|vocabulary| FeatureKind::Words { vocabulary, per_node: 18.0 }),
+        );
         set(&mut model.features, self.gaussian.map(|width| FeatureKind::Gaussian { width }));
         Ok(model)
     }

@@ -12,7 +12,9 @@ use structcomp::{Dataset, PAPER_TRAIN_PER_CLASS, SplitSet, Summary, human_bytes,
 
 #[derive(Args)]
 #[command(args_override_self = true)]
-#[command(after_help = "Examples:\n  structcomp info\n  structcomp info cora --data-dir data --json\n  structcomp info edges.csv.gz --strict\n  structcomp info --edges edges.tsv --features x.npy --labels y.npy\n  structcomp info cora --splits random20 --runs 50")]
+#[command(
+    after_help = "Examples:\n  structcomp info\n  structcomp info cora --data-dir data --json\n  structcomp info edges.csv.gz --strict\n  structcomp info --edges edges.tsv --features x.npy --labels y.npy\n  structcomp info cora --splits random20 --runs 50"
+)]
 pub(crate) struct Info {
     #[command(flatten)]
     input: Input,
@@ -61,16 +63,26 @@ impl Info {
     }
 
     fn choose_splits(&self, dataset: &Dataset, which: &str) -> Result<SplitSet> {
-        let Some(labels) = &dataset.labels else { bail!("splits need labels, and {} has none", dataset.name) };
+        let Some(labels) = &dataset.labels else {
+            bail!("splits need labels, and {} has none", dataset.name)
+        };
         if let Some(set) = dataset.splits.iter().find(|set| set.name == which) {
             return Ok(set.clone());
         }
         if which == "random20" {
-            return Ok(SplitSet::random(labels, PAPER_TRAIN_PER_CLASS, self.runs as usize, self.common.seed()));
+            return Ok(SplitSet::random(
+                labels,
+                PAPER_TRAIN_PER_CLASS,
+                self.runs as usize,
+                self.common.seed(),
+            ));
         }
         if !Path::new(which).exists() {
             let held: Vec<&str> = dataset.splits.iter().map(|set| set.name.as_str()).collect();
-            bail!("no splits '{which}': use random20, a file of indices, or one of the data's own ({})", held.join(", "));
+            bail!(
+                "no splits '{which}': use random20, a file of indices, or one of the data's own ({})",
+                held.join(", ")
+            );
         }
         Ok(SplitSet::from_file(Path::new(which), labels)?)
     }
@@ -82,47 +94,83 @@ impl Report {
         let mut lines = Lines::default();
         let kind = if data.synthetic { "synthetic, " } else { "" };
         lines.title(&data.name, &format!("({kind}{})", data.format));
-        lines.row("nodes", grouped(data.nodes as u64), format!(
-            "{} isolated, {} components, the largest of {}",
-            grouped(data.repairs.isolated), grouped(*components as u64), grouped(*largest_component as u64)
-        ));
+        lines.row(
+            "nodes",
+            grouped(data.nodes as u64),
+            format!(
+                "{} isolated, {} components, the largest of {}",
+                grouped(data.repairs.isolated),
+                grouped(*components as u64),
+                grouped(*largest_component as u64)
+            ),
+        );
         let weighted = if data.weighted { "undirected, weighted" } else { "undirected" };
         lines.row("edges", grouped(data.edges as u64), weighted.into());
-        lines.row("degree", format!("{:.2}", degree.mean), format!(
-            "mean; {} to {}, median {}  {}",
-            grouped(degree.min as u64), grouped(degree.max as u64), degree.median, sparkline(&degree.histogram)
-        ));
+        lines.row(
+            "degree",
+            format!("{:.2}", degree.mean),
+            format!(
+                "mean; {} to {}, median {}  {}",
+                grouped(degree.min as u64),
+                grouped(degree.max as u64),
+                degree.median,
+                sparkline(&degree.histogram)
+            ),
+        );
         match (&data.features, &data.feature_matrix) {
             (Some(width), Some(matrix)) => {
                 let cells = (data.nodes * width).max(1) as f64;
                 let share = 100.0 * matrix.nonzeros as f64 / cells;
                 let place = if matrix.mapped { ", mapped" } else { "" };
-                lines.row("features", grouped(*width as u64), format!(
-                    "{}{place}, {} non-zeros ({share:.1} %), {} all-zero rows",
-                    matrix.storage, grouped(matrix.nonzeros as u64), grouped(matrix.zero_rows as u64)
-                ));
+                lines.row(
+                    "features",
+                    grouped(*width as u64),
+                    format!(
+                        "{}{place}, {} non-zeros ({share:.1} %), {} all-zero rows",
+                        matrix.storage,
+                        grouped(matrix.nonzeros as u64),
+                        grouped(matrix.zero_rows as u64)
+                    ),
+                );
             }
             _ => lines.row("features", "none".into(), "--stand-in makes some from the graph".into()),
         }
         match (data.classes, data.unlabelled) {
             (Some(classes), Some(unlabelled)) => {
                 let homophily = homophily.map_or_else(String::new, |share| format!(", homophily {share:.2}"));
-                lines.row("classes", grouped(classes as u64), format!("{} nodes unlabelled{homophily}", grouped(unlabelled as u64)));
+                lines.row(
+                    "classes",
+                    grouped(classes as u64),
+                    format!("{} nodes unlabelled{homophily}", grouped(unlabelled as u64)),
+                );
             }
             _ => lines.row("classes", "none".into(), String::new()),
         }
         for set in &data.splits {
-            lines.row("splits", grouped(set.splits as u64), format!(
-                "{}: {} train, {} validation, {} test",
-                set.name, grouped(set.train as u64), grouped(set.validation as u64), grouped(set.test as u64)
-            ));
+            lines.row(
+                "splits",
+                grouped(set.splits as u64),
+                format!(
+                    "{}: {} train, {} validation, {} test",
+                    set.name,
+                    grouped(set.train as u64),
+                    grouped(set.validation as u64),
+                    grouped(set.test as u64)
+                ),
+            );
         }
         let repairs = data.repairs.describe(data.edges as u64).unwrap_or_else(|| "none needed".into());
         lines.row("repairs", String::new(), repairs);
         data.notes.iter().for_each(|note| lines.row("note", String::new(), note.clone()));
         lines.row("sha256", String::new(), data.sha256.clone());
-        let memory = self.peak_rss_bytes.map_or_else(String::new, |bytes| format!(", {} of memory at most", human_bytes(bytes)));
-        lines.row("read", String::new(), format!("in {:.3} s, graph of {}{memory}", self.seconds, human_bytes(self.graph_bytes)));
+        let memory = self
+            .peak_rss_bytes
+            .map_or_else(String::new, |bytes| format!(", {} of memory at most", human_bytes(bytes)));
+        lines.row(
+            "read",
+            String::new(),
+            format!("in {:.3} s, graph of {}{memory}", self.seconds, human_bytes(self.graph_bytes)),
+        );
         lines.text
     }
 }
