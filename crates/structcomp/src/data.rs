@@ -5,6 +5,7 @@
 pub(crate) mod bytes;
 mod edge_list;
 pub(crate) mod edges;
+pub(crate) mod folder;
 pub(crate) mod npy;
 pub(crate) mod npz;
 mod synthetic;
@@ -86,7 +87,7 @@ pub struct Format {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[Format] = &[edge_list::FORMAT];
+pub const FORMATS: &[Format] = &[folder::FORMAT, edge_list::FORMAT];
 
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]
@@ -98,6 +99,8 @@ pub(crate) struct Parts {
     pub(crate) splits: Vec<SplitSet>,
     pub(crate) notes: Vec<String>,
     pub(crate) synthetic: bool,
+    /// What the data calls itself, if it does.
+    pub(crate) name: Option<String>,
     /// The files read, for the fingerprint.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -148,7 +151,8 @@ impl Dataset {
         parts: Parts,
         options: &Options,
     ) -> Result<Self> {
-        let Parts { nodes, edges, features, labels, splits, notes, synthetic, files } = parts;
+        let Parts { nodes, edges, features, labels, splits, notes, synthetic, name: own_name, files } = parts;
+        let name = own_name.unwrap_or(name);
         let (graph, ids, repairs) = match edges {
             EdgeSource::Graph(graph, ids) => {
                 let repairs = Repairs { isolated: graph.isolated() as u64, ..Repairs::default() };
