@@ -7,6 +7,7 @@ mod edge_index;
 mod edge_list;
 pub(crate) mod edges;
 pub mod fetch;
+pub(crate) mod folder;
 mod geom_gcn;
 mod gnn_benchmark;
 mod graph_file;
@@ -111,6 +112,7 @@ pub struct Format {
 /// Every format, in the order in which they are tried.
 pub const FORMATS: &[Format] = &[
     // Folders.
+    folder::FORMAT,
     planetoid::FORMAT,
     geom_gcn::FORMAT,
     graphsaint::FORMAT,
@@ -127,6 +129,7 @@ pub const FORMATS: &[Format] = &[
     metis_graph::FORMAT,
     edge_list::FORMAT,
 ];
+pub const FORMATS: &[Format] = &[folder::FORMAT, edge_list::FORMAT];
 
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]
@@ -138,6 +141,8 @@ pub(crate) struct Parts {
     pub(crate) splits: Vec<SplitSet>,
     pub(crate) notes: Vec<String>,
     pub(crate) synthetic: bool,
+    /// What the data calls itself, if it does.
+    pub(crate) name: Option<String>,
     /// The files read, for the fingerprint.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -261,7 +266,8 @@ impl Dataset {
         parts: Parts,
         options: &Options,
     ) -> Result<Self> {
-        let Parts { nodes, edges, features, labels, splits, notes, synthetic, files } = parts;
+        let Parts { nodes, edges, features, labels, splits, notes, synthetic, name: own_name, files } = parts;
+        let name = own_name.unwrap_or(name);
         let (graph, ids, repairs) = match edges {
             EdgeSource::Graph(graph, ids) => {
                 let repairs = Repairs { isolated: graph.isolated() as u64, ..Repairs::default() };

@@ -2,11 +2,11 @@
 
 use crate::{Error, Labels, Result, Seed};
 use rand::seq::SliceRandom;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// One division of the nodes. The parts do not overlap; validation may be empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
     /// Nodes to learn from.
     pub train: Vec<u32>,
@@ -17,7 +17,7 @@ pub struct Split {
 }
 
 /// Splits that belong together, such as the ten of geom-gcn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitSet {
     /// `random20`, `public`, `geom-gcn`, `ogb`, `roles`, `authors` or a file's name.
     pub name: String,

@@ -14,17 +14,18 @@ mod geom_gcn;
 mod matrix_market;
 #[path = "formats/metis_graph.rs"]
 mod metis_graph;
-#[cfg(feature = "parquet")]
 #[path = "formats/outputs.rs"]
 mod outputs;
-#[cfg(feature = "parquet")]
 #[path = "formats/parquet.rs"]
 mod parquet;
 #[path = "formats/planetoid.rs"]
 mod planetoid;
-#[cfg(feature = "parquet")]
 #[path = "formats/tables.rs"]
 mod tables;
+
+#[cfg(feature = "parquet")]
+#[cfg(feature = "parquet")]
+#[cfg(feature = "parquet")]
 
 use std::path::PathBuf;
 

@@ -14,6 +14,7 @@ mod stubs;
 #[cfg(test)]
 mod tests;
 mod wiring;
+mod write;
 
 use crate::{Error, MAX_NODES, Result};
 use serde::{Deserialize, Serialize};
@@ -97,9 +98,9 @@ impl Default for Synthetic {
             class_skew: 0.75,
             features: FeatureKind::Words { vocabulary: 1433, per_node: 18.0 },
             homophily: 0.81,
-            feature_noise: 0.8,
-            group_signal: 0.3,
-            overlap: 0.15,
+            feature_noise: 0.5,
+            group_signal: 0.2,
+            overlap: 0.22,
             isolated: 0,
             degree_exponent: 2.8,
             max_degree: 170,

@@ -158,6 +158,10 @@ impl GraphWriter {
         }
         self.offsets.writer.flush().map_err(Error::io(self.file.path()))?;
         let targets_at = align(HEADER as u64 + 8 * (self.nodes + 1));
+        if self.entries == 0 {
+            // Nothing was written behind the gap, so the file would end before its arrays begin.
+            self.file.reopen()?.set_len(targets_at).map_err(Error::io(self.file.path()))?;
+        }
         let weights_at = align(targets_at + 4 * self.entries);
         let weight_hash = match self.weights.take() {
             Some(section) => {
@@ -238,6 +242,15 @@ mod tests {
         for length in 0..bytes.len() {
             std::fs::write(&path, &bytes[..length]).unwrap();
             assert!(Graph::open(&path).is_err(), "cut to {length}");
+        }
+    }
+
+    #[test]
+    fn a_graph_without_edges_reads_back_for_any_padding() {
+        for nodes in 0..9 {
+            let graph = Graph::from_edges(nodes, &[]).unwrap();
+            let (_folder, path) = saved(&graph);
+            assert_eq!(Graph::open(&path).unwrap(), graph, "{nodes} nodes");
         }
     }
 

@@ -27,7 +27,7 @@ impl Synthetic {
         let sampler = Sampler::new(self, seed, budget, self.dataset_bytes())?;
         let graph = self.graph(&sampler)?;
         let features = self.feature_matrix(&sampler)?;
-        let labels = Labels::from_signed(sampler.labels().into_iter().map(i64::from))?;
+        let labels = self.label_list(&sampler)?;
         let repairs = Repairs { isolated: self.isolated as u64, ..Repairs::default() };
         let source = Source {
             format: "synthetic",
@@ -104,13 +104,25 @@ impl Synthetic {
                     },
                 )?;
                 let values = vec![1.0; indices.len()];
-                Ok(Features::Sparse(Csr::new(self.vocabulary(), offsets, indices, values)?))
+                Ok(Features::Sparse(Csr::new(self.width(), offsets, indices, values)?))
             }
         }
     }
 
+    fn label_list(&self, sampler: &Sampler) -> Result<Labels> {
+        let mut classes = Vec::with_capacity(self.nodes);
+        sampler.in_order(
+            |range| sampler.labels(range),
+            |block: Vec<i32>| {
+                classes.extend(block.into_iter().map(i64::from));
+                Ok(())
+            },
+        )?;
+        Labels::from_signed(classes)
+    }
+
     /// Columns of the feature matrix.
-    pub(super) fn vocabulary(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         match self.features {
             FeatureKind::Gaussian { width } => width,
             FeatureKind::Words { vocabulary, .. } => vocabulary,
@@ -197,15 +209,14 @@ impl<'a> Sampler<'a> {
         rows
     }
 
-    /// The class of each node, or -1 where it is withheld.
-    pub(super) fn labels(&self) -> Vec<i32> {
-        let nodes = self.model.nodes as u64;
-        let hidden = (self.model.unlabelled * nodes as f64).round() as u64;
+    /// The classes of consecutive nodes, -1 where they are withheld.
+    pub(super) fn labels(&self, range: Range<u64>) -> Vec<i32> {
+        let hidden = (self.model.unlabelled * self.model.nodes as f64).round() as u64;
         let label = |node: u64| match self.withheld.forward(node) < hidden {
             true => -1,
             false => self.wiring.blocks.label(self.wiring.numbers.backward(node)) as i32,
         };
-        (0..nodes).into_par_iter().map(label).collect()
+        range.map(label).collect()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::{
     Synthetic,
-    blocks::{Blocks, LEVELS},
+    blocks::{Blocks, LEVELS, Place},
     permutation::Permutation,
-    stubs::{Fit, Stubs, WEIGHT_SHIFT},
+    stubs::{self, Fit, Stubs, WEIGHT_SHIFT},
 };
 use crate::{Error, Result, Seed, random::mix};
 use rayon::prelude::*;
@@ -31,8 +31,10 @@ pub(super) struct Rows {
 }
 
 /// Nodes whose rows the fit looks at; smaller graphs are looked at whole.
-const SAMPLE: u64 = 200_000;
+const SAMPLE: u64 = 1 << 16;
 const FITS: usize = 10;
+/// Stubs for each end of an edge that is left, where a graph is neither dense nor tiny.
+const USUAL_LOSS: f64 = 1.05;
 /// Differences small enough to stop at, and those that make the model impossible.
 const NEAR: (f64, f64) = (0.002, 0.004);
 const FAR: (f64, f64) = (0.01, 0.02);
@@ -42,7 +44,7 @@ impl Wiring {
     pub(super) fn new(model: &Synthetic, seed: Seed) -> Result<Self> {
         let blocks = Blocks::new(model, seed)?;
         let same = blocks.same_class();
-        let mut fit = first_fit(model, same)?;
+        let mut fit = first_fit(model, &blocks, seed)?;
         let mut best: Option<((f64, f64), Fit)> = None;
         for _ in 0..FITS {
             let wiring = Self::matched(model, &blocks, seed, fit);
@@ -85,32 +87,40 @@ impl Wiring {
     /// The rows of the nodes in `range`.
     pub(super) fn rows(&self, range: Range<u64>) -> Rows {
         let mut rows = Rows::default();
+        let mut mates = Vec::new();
         for node in range {
             let start = rows.targets.len();
-            let neighbors = self.neighbors(self.numbers.backward(node));
-            neighbors.for_each(|position| rows.targets.push(self.numbers.forward(position) as u32));
+            self.push_neighbors(self.numbers.backward(node), &mut mates, &mut rows.targets);
+            let positions = &mut rows.targets[start..];
+            positions.iter_mut().for_each(|at| *at = self.numbers.forward(*at as u64) as u32);
             sort_and_dedup(&mut rows.targets, start);
             rows.ends.push(rows.targets.len());
         }
         rows
     }
 
-    /// The other end of each stub, unsorted and with repeats, without the position itself.
-    fn neighbors(&self, position: u64) -> impl Iterator<Item = u64> + '_ {
+    /// Appends the positions at the other ends of a position's stubs, unsorted and with repeats.
+    fn push_neighbors(&self, position: u64, mates: &mut Vec<u64>, out: &mut Vec<u32>) {
         let place = self.blocks.place(position);
-        let matched = (0..LEVELS).flat_map(move |level| {
-            let block = &place.blocks[level];
-            let all = self.stubs.within(level, block);
-            let key = mix(self.key ^ mix(block.start << 2 | level as u64));
-            let matching = Permutation::new(all.end - all.start, key);
-            self.stubs.of(level, position).filter_map(move |stub| {
-                let mate = matching.mate(stub - all.start)?;
-                Some(self.stubs.owner(level, all.start + mate))
-            })
-        });
+        for level in 0..LEVELS {
+            mates.clear();
+            mates.extend(self.mates(&place, level, position));
+            self.stubs.push_owners(level, mates, out);
+        }
         let first = self.extra.partition_point(|&(from, _)| (from as u64) < position);
-        let extra = self.extra[first..].iter().take_while(move |&&(from, _)| from as u64 == position);
-        matched.filter(move |&other| other != position).chain(extra.map(|&(_, to)| to as u64))
+        let extra = self.extra[first..].iter().take_while(|&&(from, _)| from as u64 == position);
+        out.extend(extra.map(|&(_, to)| to));
+    }
+
+    /// The stubs that a position's stubs of a level are matched with, other than its own.
+    fn mates(&self, place: &Place, level: usize, position: u64) -> impl Iterator<Item = u64> + use<> {
+        let block = &place.blocks[level];
+        let all = self.stubs.within(level, block);
+        let own = self.stubs.of(level, position);
+        let key = mix(self.key ^ mix(block.start << 2 | level as u64));
+        let matching = Permutation::new(all.end - all.start, key);
+        let mates = own.clone().filter_map(move |stub| Some(all.start + matching.mate(stub - all.start)?));
+        mates.filter(move |mate| !own.contains(mate))
     }
 
     /// About how many edges there are, and the share of them within a class.
@@ -120,7 +130,8 @@ impl Wiring {
         let look = |at: u64| {
             let position = chosen.forward(at);
             let label = self.blocks.label(position);
-            let mut neighbors: Vec<u32> = self.neighbors(position).map(|other| other as u32).collect();
+            let mut neighbors = Vec::new();
+            self.push_neighbors(position, &mut Vec::new(), &mut neighbors);
             sort_and_dedup(&mut neighbors, 0);
             let same = neighbors.iter().filter(|&&other| self.blocks.label(other as u64) == label).count();
             [self.stubs.count(position), neighbors.len() as u64, same as u64]
@@ -136,7 +147,11 @@ impl Wiring {
     /// nodes are exactly those asked for.
     fn complete(mut self, model: &Synthetic) -> Self {
         let nodes = model.nodes as u64;
-        let alone = |p: &u64| self.stubs.count(*p) > 0 && self.neighbors(*p).next().is_none();
+        let alone = |&position: &u64| {
+            let place = self.blocks.place(position);
+            let met = |level| self.mates(&place, level, position).next().is_some();
+            self.stubs.count(position) > 0 && !(0..LEVELS).any(met)
+        };
         let lonely: Vec<u64> = (0..nodes).into_par_iter().filter(alone).collect();
         let mut extra: Vec<(u32, u32)> = Vec::new();
         for position in lonely {
@@ -159,7 +174,9 @@ impl Wiring {
     }
 }
 
-fn first_fit(model: &Synthetic, same: f64) -> Result<Fit> {
+/// A fit to the number of stubs alone, which costs little: it saves matching them in vain.
+fn first_fit(model: &Synthetic, blocks: &Blocks, seed: Seed) -> Result<Fit> {
+    let same = blocks.same_class();
     if model.homophily < same - FAR.1 || (same >= 1.0 && model.homophily < 1.0) {
         return Err(Error::Input(format!(
             "homophily {} cannot be had: edges at random already join {same:.3} of their ends within a class \
@@ -170,7 +187,12 @@ fn first_fit(model: &Synthetic, same: f64) -> Result<Fit> {
     let global = if same >= 1.0 { 0.0 } else { ((1.0 - model.homophily) / (1.0 - same)).clamp(0.0, 1.0) };
     let mean_degree = 2.0 * model.edges as f64 / (model.nodes - model.isolated) as f64;
     let mean_weight = (model.degree_exponent - 1.0) / (model.degree_exponent - 2.0) - WEIGHT_SHIFT;
-    Ok(Fit { scale: mean_degree / mean_weight, global })
+    let mut fit = Fit { scale: mean_degree / mean_weight, global };
+    for _ in 0..4 {
+        let mean = stubs::mean(model, blocks, seed, fit, SAMPLE);
+        fit.scale *= (mean_degree * USUAL_LOSS / mean).clamp(0.5, 2.0);
+    }
+    Ok(fit)
 }
 
 fn sort_and_dedup(values: &mut Vec<u32>, start: usize) {

@@ -1,0 +1,210 @@
+//! Our own dataset folder: a manifest, the graph file, numpy arrays and plain text.
+//!
+//! `docs/formats.md` describes the files. Graph and dense features are mapped, not read.
+
+mod array_writer;
+mod ids;
+mod read;
+mod writer;
+
+pub(crate) use array_writer::ArrayWriter;
+pub(crate) use writer::FolderWriter;
+
+use super::Format;
+use crate::{Dataset, Error, Features, Labels, Result};
+use ids::IdKind;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+pub(crate) const FORMAT: Format = Format {
+    name: "structcomp",
+    about: "a folder with dataset.json and graph.scg, as this program writes it",
+    recognizes: |head| head.has(MANIFEST) && head.has(GRAPH),
+    read: read::read,
+};
+
+const MANIFEST: &str = "dataset.json";
+pub(crate) const GRAPH: &str = "graph.scg";
+pub(crate) const FEATURES: &str = "features.npy";
+pub(crate) const INDPTR: &str = "features.indptr.npy";
+pub(crate) const INDICES: &str = "features.indices.npy";
+pub(crate) const DATA: &str = "features.data.npy";
+pub(crate) const LABELS: &str = "labels.npy";
+const SPLITS: &str = "splits.json";
+const IDS: &str = "ids.txt";
+/// All that a dataset folder can hold.
+const FILES: [&str; 9] = [MANIFEST, GRAPH, FEATURES, INDPTR, INDICES, DATA, LABELS, SPLITS, IDS];
+const VERSION: u32 = 1;
+
+/// What `dataset.json` says. Files have fixed names; absent parts have no file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    format: String,
+    version: u32,
+    pub(crate) name: String,
+    pub(crate) synthetic: bool,
+    /// The generator's parameters and seed, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generator: Option<serde_json::Value>,
+    pub(crate) nodes: u64,
+    pub(crate) edges: u64,
+    pub(crate) features: Option<FeatureFiles>,
+    pub(crate) labels: Option<LabelFile>,
+    splits: bool,
+    ids: Option<IdKind>,
+    pub(crate) notes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum FeatureFiles {
+    Dense { width: u64 },
+    Sparse { width: u64 },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LabelFile {
+    pub(crate) classes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) names: Option<Vec<String>>,
+}
+
+impl Manifest {
+    /// A manifest of a graph that has nothing else yet.
+    pub(crate) fn new(name: &str, nodes: u64, edges: u64) -> Self {
+        Self {
+            format: FORMAT.name.into(),
+            version: VERSION,
+            name: name.into(),
+            synthetic: false,
+            generator: None,
+            nodes,
+            edges,
+            features: None,
+            labels: None,
+            splits: false,
+            ids: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn read(folder: &Path) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Kind {
+            format: String,
+            version: u32,
+        }
+        let path = folder.join(MANIFEST);
+        let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+        let wrong = |error: serde_json::Error| Error::format(&path, error.to_string());
+        let kind: Kind = serde_json::from_str(&text).map_err(wrong)?;
+        if kind.format != FORMAT.name || kind.version != VERSION {
+            let Kind { format, version } = kind;
+            let what = format!(
+                "is of format '{format}' version {version}; this program reads '{}' version {VERSION}",
+                FORMAT.name
+            );
+            return Err(Error::format(&path, what));
+        }
+        serde_json::from_str(&text).map_err(wrong)
+    }
+}
+
+impl Dataset {
+    /// Writes everything but repairs and origin as a folder that [`open`](super::open) reads.
+    ///
+    /// The folder appears whole or not at all. An earlier dataset folder in its place is
+    /// replaced; a folder that holds anything else is refused.
+    pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let writer = FolderWriter::create(folder.as_ref())?;
+        let mut manifest = Manifest::new(&self.name, self.graph.nodes() as u64, self.graph.edges() as u64);
+        manifest.synthetic = self.source.synthetic;
+        manifest.notes.clone_from(&self.source.notes);
+        self.graph.save(writer.file(GRAPH))?;
+        manifest.features =
+            self.features.as_ref().map(|features| save_features(&writer, features)).transpose()?;
+        manifest.labels = self.labels.as_ref().map(|labels| save_labels(&writer, labels)).transpose()?;
+        if !self.splits.is_empty() {
+            manifest.splits = true;
+            let text =
+                serde_json::to_string(&self.splits).map_err(|error| Error::Input(error.to_string()))?;
+            write(&writer.file(SPLITS), text.as_bytes())?;
+        }
+        manifest.ids = ids::save(&writer.file(IDS), &self.ids)?;
+        writer.finish(&manifest)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(path, bytes).map_err(Error::io(path))
+}
+
+fn save_features(writer: &FolderWriter, features: &Features) -> Result<FeatureFiles> {
+    let width = features.cols() as u64;
+    match features {
+        Features::Dense(x) => {
+            let mut array = ArrayWriter::create::<f32>(writer.file(FEATURES), "<f4")?;
+            array.push(x.values())?;
+            array.finish(&[x.rows() as u64, width])?;
+            Ok(FeatureFiles::Dense { width })
+        }
+        Features::Sparse(x) => {
+            let (offsets, indices, values) = x.parts();
+            let mut arrays = SparseWriter::create(writer)?;
+            arrays.push(&offsets[1..], indices, values)?;
+            arrays.finish()?;
+            Ok(FeatureFiles::Sparse { width })
+        }
+    }
+}
+
+/// The three arrays of sparse features, as scipy names them.
+pub(crate) struct SparseWriter {
+    indptr: ArrayWriter,
+    indices: ArrayWriter,
+    data: ArrayWriter,
+    rows: u64,
+    entries: u64,
+}
+
+impl SparseWriter {
+    pub(crate) fn create(writer: &FolderWriter) -> Result<Self> {
+        let mut indptr = ArrayWriter::create::<u64>(writer.file(INDPTR), "<i8")?;
+        indptr.push(&[0u64])?;
+        let indices = ArrayWriter::create::<u32>(writer.file(INDICES), "<u4")?;
+        let data = ArrayWriter::create::<f32>(writer.file(DATA), "<f4")?;
+        Ok(Self { indptr, indices, data, rows: 0, entries: 0 })
+    }
+
+    /// Appends rows: where each ends among all entries, and the entries.
+    pub(crate) fn push(&mut self, ends: &[u64], indices: &[u32], values: &[f32]) -> Result<()> {
+        self.rows += ends.len() as u64;
+        self.entries += indices.len() as u64;
+        self.indptr.push(ends)?;
+        self.indices.push(indices)?;
+        self.data.push(values)
+    }
+
+    /// How many entries there are so far.
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        self.indptr.finish(&[self.rows + 1])?;
+        self.indices.finish(&[self.entries])?;
+        self.data.finish(&[self.entries])
+    }
+}
+
+fn save_labels(writer: &FolderWriter, labels: &Labels) -> Result<LabelFile> {
+    let mut array = ArrayWriter::create::<i32>(writer.file(LABELS), "<i4")?;
+    let classes: Vec<i32> = labels.iter().map(|class| class.map_or(-1, |class| class as i32)).collect();
+    array.push(&classes)?;
+    array.finish(&[classes.len() as u64])?;
+    let names = labels.names().map(<[String]>::to_vec);
+    Ok(LabelFile { classes: labels.classes() as u64, names })
+}
+
+#[cfg(test)]
+mod tests;
