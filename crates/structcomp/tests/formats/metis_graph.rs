@@ -58,5 +58,5 @@ fn a_file_of_many_pieces_has_every_edge() {
     });
     assert_eq!(data.graph.nodes(), 20_000);
     assert!(data.graph.edge_iter().eq(edges));
-    assert!(data.repairs.isolated > 0);
+    assert_eq!(data.repairs.isolated, 10);
 }
