@@ -84,7 +84,7 @@ mod tests {
         assert!(text::pieces(text.as_bytes()).len() > 2);
         let values = doubled(text.as_bytes(), 1).unwrap();
         assert!(values.len() == 400_000 && (0..).zip(&values).all(|(i, &value): (u64, _)| value == 2 * i));
-        text.insert_str(text.find("\n300000\n").unwrap() + 1, "x");
+        text.insert(text.find("\n300000\n").unwrap() + 1, 'x');
         text.push_str("y\n");
         let error = doubled(text.as_bytes(), 1).unwrap_err().to_string();
         assert_eq!(error, "t.csv:300001: 'x300000' is not a number");

@@ -1,7 +1,11 @@
 //! Small OGB folders, whole and damaged. `tests/formats` has those that pandas and numpy wrote.
 
 use super::*;
-use crate::data::{self, npz::tests::integers};
+use crate::data::{
+    self,
+    npy::tests::file as npy_file,
+    npz::tests::{archive, integers},
+};
 use std::io::Write;
 
 fn write(path: &Path, text: &[u8]) {
@@ -103,9 +107,20 @@ fn binary_parts_must_fit_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("raw/data.npz");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let ends: Vec<u8> = [0i64, 1, 1, -2].iter().flat_map(|end| end.to_le_bytes()).collect();
+    let one = npy_file("<i8", "False", "(1,)", &3i64.to_le_bytes());
+    let outside = archive(
+        zip::CompressionMethod::Stored,
+        &[
+            ("num_nodes_list.npy", &one),
+            ("num_edges_list.npy", &one),
+            ("edge_index.npy", &npy_file("<i8", "False", "(2, 2)", &ends)),
+        ],
+    );
     // `integers` makes vectors; an edge_index of one dimension is itself a fault.
     let flat = integers(&[("num_nodes_list", &[3]), ("num_edges_list", &[1]), ("edge_index", &[0, 1])]);
     for (bytes, said) in [
+        (outside, "edge_index: edge 1 joins 1 and -2; there are 3 nodes"),
         (flat, "edge_index: has the shape [2], not 2 x edges"),
         (
             integers(&[("num_nodes_list", &[3, 3]), ("num_edges_list", &[1])]),
