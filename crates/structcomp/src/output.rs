@@ -55,7 +55,7 @@ pub struct MatrixWriter<'a> {
 
 enum Sink<'a> {
     Npy(AtomicFile),
-    Text(text::MatrixText<'a>),
+    Text(Box<text::MatrixText<'a>>),
     #[cfg(feature = "parquet")]
     Parquet(Box<parquet::MatrixParquet<'a>>),
 }
@@ -68,8 +68,10 @@ impl<'a> MatrixWriter<'a> {
         check_rows("labels", layout.labels.map(Labels::nodes), layout.rows)?;
         let sink = match Ending::of(&path) {
             (Ending::Npy, Packing::None) => Sink::Npy(npy::start(&path, layout.rows, layout.cols)?),
-            (Ending::Csv, packing) => Sink::Text(text::MatrixText::start(&path, b',', packing, layout)?),
-            (Ending::Tsv, packing) => Sink::Text(text::MatrixText::start(&path, b'\t', packing, layout)?),
+            (ending @ (Ending::Csv | Ending::Tsv), packing) => {
+                let delimiter = if ending == Ending::Tsv { b'\t' } else { b',' };
+                Sink::Text(Box::new(text::MatrixText::start(&path, delimiter, packing, layout)?))
+            }
             #[cfg(feature = "parquet")]
             (Ending::Parquet, Packing::None) => {
                 Sink::Parquet(Box::new(parquet::MatrixParquet::start(&path, layout)?))

@@ -105,7 +105,7 @@ impl<T: Cell> Column<T> {
         match (&mut *self, T::read(field)) {
             (Self::Numbers(numbers), Some(number)) => numbers.push(number),
             (Self::Numbers(_), None) => {
-                self.to_texts();
+                self.make_texts();
                 self.push(field);
             }
             (Self::Texts(texts), _) => texts.push(field.into()),
@@ -125,8 +125,8 @@ impl<T: Cell> Column<T> {
         let mut whole = parts.next().unwrap_or_default();
         for mut part in parts {
             if matches!(whole, Self::Texts(_)) != matches!(part, Self::Texts(_)) {
-                whole.to_texts();
-                part.to_texts();
+                whole.make_texts();
+                part.make_texts();
             }
             match (&mut whole, part) {
                 (Self::Numbers(all), Self::Numbers(more)) => all.extend(more),
@@ -137,7 +137,7 @@ impl<T: Cell> Column<T> {
         whole
     }
 
-    fn to_texts(&mut self) {
+    fn make_texts(&mut self) {
         if let Self::Numbers(numbers) = self {
             *self = Self::Texts(numbers.iter().map(|number| number.text()).collect());
         }
@@ -162,7 +162,7 @@ impl Column<i64> {
             return Ok(labels);
         }
         // Numbers too large to count up to are names of classes, such as years or codes.
-        self.to_texts();
+        self.make_texts();
         let Self::Texts(names) = self else { unreachable!("made texts above") };
         Labels::from_names(&names).map_err(|error| Error::format(path, error.to_string()))
     }

@@ -102,6 +102,7 @@ proptest! {
 /// Python's view of our files. The interpreter is named by STRUCTCOMP_PYTHON; without one the
 /// check is skipped with a word, unless `CI` is set.
 #[test]
+#[allow(clippy::print_stderr)] // a skipped check must say so
 fn python_reads_what_we_write() {
     let Some(python) = std::env::var_os("STRUCTCOMP_PYTHON") else {
         assert!(std::env::var_os("CI").is_none(), "STRUCTCOMP_PYTHON is not set");

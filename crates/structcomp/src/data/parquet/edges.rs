@@ -119,7 +119,7 @@ impl Reader<'_> {
     /// Edges between names; each row group has a list of names, then they are made one.
     fn names(&self) -> Result<RawEdges> {
         let table = self.table;
-        let size = size_of::<([u32; 2], f32)>() as u64;
+        let size = size_of::<NamedEdge>() as u64;
         table.budget.check_items("the edges", table.rows() as u64, size)?;
         let groups = table.read(vec![(); table.groups.len()], |group, ()| self.named_group(group))?;
         let (mut all, mut edges) = (Names::default(), Vec::new());
@@ -132,7 +132,7 @@ impl Reader<'_> {
         Ok(RawEdges::Names(edges, all.list))
     }
 
-    fn named_group(&self, group: usize) -> Result<(Names, Vec<([u32; 2], f32)>)> {
+    fn named_group(&self, group: usize) -> Result<(Names, Vec<NamedEdge>)> {
         let (mut names, mut edges) = (Names::default(), Vec::new());
         let mut batches = self.table.group(group, &self.columns(), ROWS)?;
         while let Some(batch) = batches.next()? {
@@ -152,6 +152,9 @@ impl Reader<'_> {
         }
     }
 }
+
+/// The places of both ends in a list of names, and the weight.
+type NamedEdge = ([u32; 2], f32);
 
 /// Distinct names in the order in which they were met.
 #[derive(Default)]

@@ -129,15 +129,18 @@ fn json_labels(path: &Path, options: &Options) -> Result<NodeTable> {
     let (mut ids, mut labels) = (Column::default(), Column::default());
     for (id, class) in &rows {
         ids.push(id);
-        let known = match class {
-            Class::Number(number) => i64::read(&number.to_string()).map(|class| labels.push_number(class)),
-            Class::Name(name) => Some(labels.push(name)),
-            Class::OneHot(hot) => one_hot(hot).map(|class| labels.push_number(class)),
-            Class::None(()) => Some(labels.push_number(-1)),
+        let number = match class {
+            Class::Name(name) => {
+                labels.push(name);
+                continue;
+            }
+            Class::Number(number) => i64::read(&number.to_string()),
+            Class::OneHot(hot) => one_hot(hot),
+            Class::None(()) => Some(-1),
         };
-        known.ok_or_else(|| {
-            wrong(format!("the node '{id}' has several classes, or one that is no whole number"))
-        })?;
+        let several =
+            || wrong(format!("the node '{id}' has several classes, or one that is no whole number"));
+        labels.push_number(number.ok_or_else(several)?);
     }
     let (ids, labels) = (Some(ids.into_ids(path)?), Some(labels.into_labels(path)?));
     Ok(NodeTable { rows: rows.len(), ids, labels, ..NodeTable::default() })
