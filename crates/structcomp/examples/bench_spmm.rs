@@ -1,8 +1,10 @@
 //! Our side of `benchmarks/spmm.py`: Â²X once for every line on standard input.
 //!
 //! `bench_spmm FOLDER` reads `offsets.bin` (u64), `targets.bin` (u32) and `features.bin` (f32)
-//! from the folder, answers each line with the seconds the product took, and writes the last
-//! result to `ours.bin`.
+//! from the folder, says `ready`, answers each line with the seconds the product took, and in
+//! the end writes the last result to `ours.bin`.
+
+#![allow(clippy::print_stdout)] // how it answers
 
 use std::{error::Error, io::BufRead, path::PathBuf, time::Instant};
 use structcomp::{Buffer, Dense, Features, Graph, MappedFile, Normalization, Propagation};
@@ -20,6 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let width = values.len() / 4 / nodes as usize;
     let values = Buffer::<f32>::mapped(&values, 0, nodes * width as u64)?.into_vec();
     let x = Features::Dense(Dense::new(nodes as usize, width, values)?);
+    println!("ready");
     let mut result = None;
     for _ in std::io::stdin().lock().lines() {
         let start = Instant::now();

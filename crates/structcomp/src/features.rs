@@ -1,5 +1,12 @@
 //! Node features: one row a node, dense or sparse.
 
+mod eigen;
+mod products;
+mod spectral;
+mod stand_in;
+
+pub use stand_in::StandIn;
+
 use crate::{Buffer, Csr, Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

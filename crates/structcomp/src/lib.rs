@@ -14,11 +14,12 @@ mod propagate;
 mod random;
 mod sparse;
 mod splits;
+mod vectors;
 
 pub use buffer::{Buffer, MappedFile};
 pub use data::Dataset;
 pub use error::{Error, Result, human_bytes};
-pub use features::{Dense, FeatureNorm, Features};
+pub use features::{Dense, FeatureNorm, Features, StandIn};
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;
 pub use labels::Labels;

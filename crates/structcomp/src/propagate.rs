@@ -4,7 +4,6 @@ mod dense;
 mod gather;
 mod pages;
 mod sparse;
-mod vectors;
 
 use crate::{Dense, Error, Features, Graph, Result};
 use dense::Source;

@@ -8,7 +8,7 @@
 use super::Propagation;
 use super::gather::{Direct, Hop, LINE, WIDE, load, scale, store};
 use super::pages::Pages;
-use super::vectors::Unit;
+use crate::vectors::Unit;
 use crate::{Features, Result};
 use rayon::prelude::*;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! The inner loops: a node's row and its neighbours' rows added up, in registers.
 
 use super::Propagation;
-use super::vectors::{Kernel, prefetch};
+use crate::vectors::{Kernel, prefetch};
 use std::ops::Range;
 
 /// Columns in one cache line.
@@ -148,8 +148,9 @@ pub(super) fn scale<const W: usize>(piece: &mut [f32; W], by: f32) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Normalization, tests::random_graph, vectors::Unit};
+    use super::super::{Normalization, tests::random_graph};
     use super::*;
+    use crate::vectors::Unit;
 
     #[test]
     fn every_vector_unit_gives_the_same_bits() {

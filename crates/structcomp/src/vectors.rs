@@ -7,13 +7,13 @@
 ///
 /// `run` and all that it calls must be `#[inline(always)]`; code that is not inlined keeps the
 /// baseline instructions.
-pub(super) trait Kernel {
+pub(crate) trait Kernel {
     fn run(self);
 }
 
 /// The instruction sets a kernel is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     Baseline,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -23,7 +23,7 @@ pub(super) enum Unit {
 
 impl Unit {
     /// The units of this processor, the widest last.
-    pub(super) fn all() -> impl DoubleEndedIterator<Item = Self> {
+    pub(crate) fn all() -> impl DoubleEndedIterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let wider = [
             is_x86_feature_detected!("avx2").then_some(Self::Avx2),
@@ -35,13 +35,13 @@ impl Unit {
     }
 
     /// The widest unit of this processor.
-    pub(super) fn widest() -> Self {
+    pub(crate) fn widest() -> Self {
         Self::all().next_back().unwrap_or(Self::Baseline)
     }
 
     /// Runs `kernel` as compiled for this unit, which must be one of [`all`](Self::all).
     #[allow(unsafe_code)] // calling code compiled for a unit that not every processor has
-    pub(super) fn run(self, kernel: impl Kernel) {
+    pub(crate) fn run(self, kernel: impl Kernel) {
         match self {
             Self::Baseline => kernel.run(),
             // SAFETY: `all` names a unit only where the processor has it, and units have no
@@ -70,7 +70,7 @@ fn on_avx512(kernel: impl Kernel) {
 /// Asks the processor to fetch the cache line of `item` before it is needed.
 #[inline(always)]
 #[allow(unsafe_code)] // the processor's hint takes a raw pointer
-pub(super) fn prefetch<T>(item: &T) {
+pub(crate) fn prefetch<T>(item: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the pointer comes from a reference; a prefetch reads and writes nothing visible.
     unsafe {

@@ -1,0 +1,19 @@
+//! Our side of `benchmarks/load.py`: `bench_load FILE` says `ready`, then reads the file into a
+//! graph once for every line on standard input and answers with the seconds, nodes and edges.
+
+#![allow(clippy::print_stdout)] // how it answers
+
+use std::{error::Error, io::BufRead, time::Instant};
+use structcomp::data::{Options, open};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args().nth(1).ok_or("usage: bench_load FILE")?;
+    println!("ready");
+    for _ in std::io::stdin().lock().lines() {
+        let start = Instant::now();
+        let dataset = open(&path, &Options::default())?;
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{seconds} {} {}", dataset.graph.nodes(), dataset.graph.edges());
+    }
+    Ok(())
+}
