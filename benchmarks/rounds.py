@@ -1,0 +1,91 @@
+"""Runs two waiting processes in turn and compares them.
+
+A process says "ready", then answers every line it is sent with a line that starts with the
+seconds its work took.
+"""
+
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+THREADS = "2"
+SETTINGS = {"RAYON_NUM_THREADS": THREADS, "OMP_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
+
+
+class Side:
+    """One of the two processes, with what was measured on it."""
+
+    def __init__(self, name, command):
+        self.name = name
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | SETTINGS,
+        )
+        if self.process.stdout.readline().strip() != "ready":
+            sys.exit(f"{name} did not start")
+        self.idle = self.anonymous()
+        self.seconds, self.processor, self.memory, self.facts = [], [], [], []
+
+    def run(self):
+        before = self.processor_seconds()
+        done, peak = threading.Event(), [0]
+        watch = threading.Thread(target=self.watch, args=(done, peak))
+        watch.start()
+        self.process.stdin.write("run\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        done.set()
+        watch.join()
+        if not answer:
+            sys.exit(f"{self.name} failed")
+        self.seconds.append(float(answer[0]))
+        self.facts = answer[1:]
+        self.processor.append(self.processor_seconds() - before)
+        self.memory.append(peak[0] - self.idle)
+
+    def watch(self, done, peak):
+        while not done.is_set():
+            peak[0] = max(peak[0], self.anonymous())
+            time.sleep(0.002)
+
+    def anonymous(self):
+        """Bytes held that no file backs."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
+        return 1024 * int(line.split()[1])
+
+    def processor_seconds(self):
+        tasks = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+    def finish(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def compare(ours, theirs, rounds):
+    """Prints a line a side and the ratios; theirs over ours, so more is better for us."""
+    sides = Side("ours", ours), Side("theirs", theirs)
+    for _ in range(int(os.environ.get("ROUNDS", rounds))):
+        for side in sides:
+            side.run()
+    for side in sides:
+        side.finish()
+    measures = {
+        "best s": lambda side: min(side.seconds),
+        "median s": lambda side: statistics.median(side.seconds),
+        "processor s": lambda side: min(side.processor),
+        "peak MiB": lambda side: max(side.memory) / 2**20,
+    }
+    print(f"{'':12}" + "".join(f"{side.name:>10}" for side in sides) + f"{'ratio':>10}")
+    for name, measure in measures.items():
+        a, b = (measure(side) for side in sides)
+        print(f"{name:12}{a:10.3f}{b:10.3f}{b / max(a, 1e-9):10.2f}")
+    return sides
