@@ -31,7 +31,9 @@ pub(crate) mod table;
 mod tables;
 pub(crate) mod text;
 
-use crate::{Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, Seed, SplitSet};
+use crate::{
+    Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, Seed, SplitSet, StandIn,
+};
 use bytes::Head;
 use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
@@ -129,8 +131,6 @@ pub const FORMATS: &[Format] = &[
     metis_graph::FORMAT,
     edge_list::FORMAT,
 ];
-pub const FORMATS: &[Format] = &[folder::FORMAT, edge_list::FORMAT];
-
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]
 pub(crate) struct Parts {
@@ -308,6 +308,16 @@ impl Dataset {
     /// several in the order of their names.
     pub fn sha256(&self) -> Result<String> {
         self.source.sha256.clone().map_or_else(|| fingerprint(&self.source.files), Ok)
+    }
+
+    /// Makes features from the graph where there are none; says so in the notes.
+    pub fn add_stand_in(&mut self, kind: StandIn, width: usize, seed: Seed) -> Result<()> {
+        if self.features.is_some() {
+            return Ok(());
+        }
+        self.features = Some(kind.features(&self.graph, width, seed)?);
+        self.source.notes.push(format!("there are no features; {kind} stand in for them, {width} wide"));
+        Ok(())
     }
 
     /// The share of edges that join nodes of the same class, among edges whose both ends have one.

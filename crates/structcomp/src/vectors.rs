@@ -11,9 +11,12 @@ pub(crate) trait Kernel {
     fn run(self);
 }
 
-/// The instruction sets a kernel is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+/// A vector unit that this processor has; only [`all`](Self::all) makes one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit(Set);
+
+#[derive(Clone, Copy, Debug)]
+enum Set {
     Baseline,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -26,31 +29,30 @@ impl Unit {
     pub(crate) fn all() -> impl DoubleEndedIterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let wider = [
-            is_x86_feature_detected!("avx2").then_some(Self::Avx2),
-            is_x86_feature_detected!("avx512f").then_some(Self::Avx512),
+            is_x86_feature_detected!("avx2").then_some(Set::Avx2),
+            is_x86_feature_detected!("avx512f").then_some(Set::Avx512),
         ];
         #[cfg(not(target_arch = "x86_64"))]
-        let wider = [];
-        std::iter::once(Self::Baseline).chain(wider.into_iter().flatten())
+        let wider: [Option<Set>; 0] = [];
+        std::iter::once(Set::Baseline).chain(wider.into_iter().flatten()).map(Self)
     }
 
     /// The widest unit of this processor.
     pub(crate) fn widest() -> Self {
-        Self::all().next_back().unwrap_or(Self::Baseline)
+        Self::all().next_back().unwrap_or(Self(Set::Baseline))
     }
 
-    /// Runs `kernel` as compiled for this unit, which must be one of [`all`](Self::all).
+    /// Runs `kernel` as compiled for this unit.
     #[allow(unsafe_code)] // calling code compiled for a unit that not every processor has
     pub(crate) fn run(self, kernel: impl Kernel) {
-        match self {
-            Self::Baseline => kernel.run(),
-            // SAFETY: `all` names a unit only where the processor has it, and units have no
-            // other source.
+        match self.0 {
+            Set::Baseline => kernel.run(),
+            // SAFETY: the field is private, and `all` makes a unit only where it was detected.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { on_avx2(kernel) },
+            Set::Avx2 => unsafe { on_avx2(kernel) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { on_avx512(kernel) },
+            Set::Avx512 => unsafe { on_avx512(kernel) },
         }
     }
 }

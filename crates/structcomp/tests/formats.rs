@@ -26,7 +26,6 @@ mod tables;
 #[cfg(feature = "parquet")]
 #[cfg(feature = "parquet")]
 #[cfg(feature = "parquet")]
-
 use std::path::PathBuf;
 
 /// A file made by `tests/fixtures/make.py`, or `None` with a word about it.

@@ -66,7 +66,7 @@ struct Report {
     synthetic: bool,
     out: PathBuf,
     nodes: usize,
-    edges: usize,
+    edges: u64,
     seed: u64,
     seconds: f64,
     peak_rss_bytes: Option<u64>,
@@ -78,7 +78,7 @@ impl Generate {
         let started = std::time::Instant::now();
         let model = self.model()?;
         let bar = terminal::progress(self.common.quiet, 0, false);
-        let written = model.write(self.common.seed(), &self.out, &mut |done, total| {
+        let edges = model.write(self.common.seed(), &self.out, |done, total| {
             bar.set_length(total);
             bar.set_message("generating");
             bar.set_position(done);
@@ -88,8 +88,8 @@ impl Generate {
             name: model.name,
             synthetic: true,
             out: self.out.clone(),
-            nodes: written.nodes,
-            edges: written.edges,
+            nodes: model.nodes,
+            edges,
             seed: self.common.seed().0,
             seconds: started.elapsed().as_secs_f64(),
             peak_rss_bytes: structcomp::peak_rss_bytes(),
@@ -100,7 +100,7 @@ impl Generate {
                 "{}: synthetic, {} nodes, {} edges in {:.2} s\n",
                 report.out.display(),
                 terminal::grouped(report.nodes as u64),
-                terminal::grouped(report.edges as u64),
+                terminal::grouped(report.edges),
                 report.seconds
             )),
         }

@@ -124,6 +124,14 @@ pub(crate) fn unknown(name: &str) -> Error {
 }
 
 impl NamedDataset {
+    /// Bytes to download, where they are on record for every file.
+    pub fn bytes(&self) -> Option<u64> {
+        match &self.archive {
+            Some(archive) => archive.bytes,
+            None => self.files.iter().map(|file| file.bytes).sum(),
+        }
+    }
+
     /// The folder of this dataset.
     pub fn folder(&self, data_dir: impl AsRef<Path>) -> PathBuf {
         data_dir.as_ref().join(&self.name)

@@ -113,6 +113,9 @@ impl Default for Synthetic {
 }
 
 impl Synthetic {
+    /// The names that [`named`](Self::named) knows.
+    pub const NAMES: [&str; 4] = ["demo", "synthetic-arxiv", "synthetic-products", "synthetic-papers100m"];
+
     /// A model by name: `demo`, or one as large as a dataset of the Open Graph Benchmark:
     /// `synthetic-arxiv`, `synthetic-products`, `synthetic-papers100m`.
     pub fn named(name: &str) -> Option<Self> {

@@ -25,6 +25,16 @@ pub enum StandIn {
     Spectral,
 }
 
+impl std::fmt::Display for StandIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Degree => "node degrees",
+            Self::RandomProjection => "spread random vectors",
+            Self::Spectral => "eigenvectors",
+        })
+    }
+}
+
 /// Hops that spread the random vectors: enough to reach beyond the neighbours' neighbours, few
 /// enough not to make all nodes of a small graph alike.
 const HOPS: usize = 3;

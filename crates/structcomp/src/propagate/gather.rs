@@ -8,8 +8,9 @@ use std::ops::Range;
 pub(super) const LINE: usize = 16;
 /// Columns added up at once where rows are long: as many as the registers hold.
 pub(super) const WIDE: usize = 64;
-/// How many neighbours ahead to fetch.
-const AHEAD: usize = 32;
+/// How far ahead to fetch, in numbers: a quarter of the usual first cache. Of 16 to 128 lines, this
+/// was the quickest.
+const AHEAD: usize = 2048;
 
 /// One hop of some rows, from tile to tile.
 ///
@@ -99,7 +100,7 @@ impl Propagation<'_> {
         let entries = offsets[row] as usize..offsets[row + 1] as usize;
         let now = &targets[entries.clone()];
         // As many entries further on, mostly in the rows that follow.
-        let later = &targets[(entries.start + AHEAD).min(targets.len() - now.len())..][..now.len()];
+        let later = &targets[(entries.start + AHEAD / W).min(targets.len() - now.len())..][..now.len()];
         let mut sum = piece(row);
         match self.graph.weights() {
             None => {

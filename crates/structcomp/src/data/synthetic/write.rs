@@ -15,13 +15,14 @@ impl Synthetic {
     /// for each edge.
     ///
     /// `progress` is told how many rows of graph and features are written, and of how many. The
-    /// rules for the folder are those of [`Dataset::save`](crate::Dataset::save).
+    /// rules for the folder are those of [`Dataset::save`](crate::Dataset::save). Returns how many
+    /// edges the graph has.
     pub fn write(
         &self,
         seed: Seed,
         folder: impl AsRef<Path>,
         mut progress: impl FnMut(u64, u64) + Send,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let writer = FolderWriter::create(folder.as_ref())?;
         let sampler = Sampler::new(self, seed, &Budget::default(), 0)?;
         let nodes = self.nodes as u64;
@@ -35,7 +36,8 @@ impl Synthetic {
         manifest.notes = self.notes(seed);
         let model = serde_json::to_value(self).map_err(|error| Error::Input(error.to_string()))?;
         manifest.generator = Some(serde_json::json!({ "seed": seed.0, "model": model }));
-        writer.finish(&manifest)
+        writer.finish(&manifest)?;
+        Ok(edges)
     }
 
     /// Returns how many edges there are.
