@@ -312,9 +312,9 @@ mod tests {
         let Some(Features::Dense(features)) = table.features else { panic!("dense features") };
         assert_eq!((table.rows, features.row(89_999)), (rows, &[0.0, 11249.875][..]));
         assert_eq!(table.ids.unwrap().name(89_999), "n89999");
-        let line = text.lines().nth(50_000).unwrap();
-        let broken = nodes(&text.replace(line, "n50000,oops,1")).unwrap_err().to_string();
-        assert!(broken.starts_with("t.csv:50001:"), "{broken}");
+        let line = text.lines().nth(85_000).unwrap();
+        let broken = nodes(&text.replace(line, "n85000,oops,1")).unwrap_err().to_string();
+        assert!(broken.starts_with("t.csv:85001:"), "{broken}");
         let small = Options { budget: Budget { bytes: 1000 }, ..Options::default() };
         let result = parse(text.as_bytes(), Path::new("t"), Purpose::Nodes, &small);
         assert!(matches!(result, Err(Error::Memory { .. })));
