@@ -92,17 +92,20 @@ impl Report {
     fn text(&self) -> String {
         let Summary { data, components, largest_component, homophily, degree } = &self.summary;
         let mut lines = Lines::default();
-        let kind = if data.synthetic { "synthetic, " } else { "" };
+        let kind = if data.synthetic && data.format != "synthetic" { "synthetic, " } else { "" };
         lines.title(&data.name, &format!("({kind}{})", data.format));
+        let components = match components {
+            1 => "1 component".into(),
+            many => format!(
+                "{} components, the largest of {}",
+                grouped(*many as u64),
+                grouped(*largest_component as u64)
+            ),
+        };
         lines.row(
             "nodes",
             grouped(data.nodes as u64),
-            format!(
-                "{} isolated, {} components, the largest of {}",
-                grouped(data.repairs.isolated),
-                grouped(*components as u64),
-                grouped(*largest_component as u64)
-            ),
+            format!("{} isolated, {components}", grouped(data.repairs.isolated)),
         );
         let weighted = if data.weighted { "undirected, weighted" } else { "undirected" };
         lines.row("edges", grouped(data.edges as u64), weighted.into());

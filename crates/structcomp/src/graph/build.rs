@@ -39,16 +39,17 @@ impl Repairs {
     /// files are written, so it only counts when the file lists others in both directions.
     pub fn describe(&self, edges: u64) -> Option<String> {
         let mut said = Vec::new();
-        let mut say = |count: u64, what: &str| {
-            if count > 0 {
-                said.push(format!("{count} {what}"));
-            }
+        let mut say = |count: u64, one: &str, many: &str, done: &str| match count {
+            0 => {}
+            1 => said.push(format!("1 {one} {done}")),
+            _ => said.push(format!("{count} {many} {done}")),
         };
-        say(self.self_loops, "self loops dropped");
-        say(self.duplicates, "duplicates dropped");
-        say(if self.directed == edges { 0 } else { self.directed }, "one-way edges made two-way");
-        say(self.zero_weights, "edges of weight zero dropped");
-        say(self.unknown_ids, "edges with unknown node ids dropped");
+        say(self.self_loops, "self loop", "self loops", "dropped");
+        say(self.duplicates, "duplicate", "duplicates", "dropped");
+        let one_way = if self.directed == edges { 0 } else { self.directed };
+        say(one_way, "one-way edge", "one-way edges", "made two-way");
+        say(self.zero_weights, "edge of weight zero", "edges of weight zero", "dropped");
+        say(self.unknown_ids, "edge with an unknown node id", "edges with unknown node ids", "dropped");
         if said.is_empty() { None } else { Some(said.join(", ")) }
     }
 }
@@ -383,7 +384,7 @@ mod tests {
             ..Repairs::default()
         };
         assert_eq!(repairs, expected);
-        let said = "1 self loops dropped, 2 duplicates dropped, 1 one-way edges made two-way";
+        let said = "1 self loop dropped, 2 duplicates dropped, 1 one-way edge made two-way";
         assert_eq!(repairs.describe(2).as_deref(), Some(said));
     }
 
