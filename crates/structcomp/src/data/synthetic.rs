@@ -37,7 +37,7 @@ pub struct Synthetic {
     pub name: String,
     /// Nodes.
     pub nodes: usize,
-    /// Undirected edges; the graph has this number to within 1 %.
+    /// Undirected edges; the graph has this number to within 1 %, or some three edges.
     pub edges: usize,
     /// Classes, which are also the largest blocks.
     pub classes: usize,
@@ -126,7 +126,8 @@ impl Synthetic {
             edges,
             classes,
             features: FeatureKind::Gaussian { width },
-            feature_noise: 0.97,
+            feature_noise: 0.87,
+            overlap: 0.33,
             degree_exponent: 2.5,
             community: 100,
             ..demo.clone()

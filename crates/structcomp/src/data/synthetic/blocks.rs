@@ -135,12 +135,12 @@ mod tests {
             let place = blocks.place(position);
             assert!(place.group < blocks.groups());
             assert_eq!(place.label, blocks.label(position));
-            for level in 0..LEVELS {
+            for (level, before) in last.iter().enumerate() {
                 let block = &place.blocks[level];
                 assert!(block.contains(&position));
                 assert!(level == 0 || place.blocks[level - 1].start <= block.start);
                 assert!(level == 0 || place.blocks[level - 1].end >= block.end);
-                assert!(*block == last[level] || block.start == last[level].end, "a gap before {block:?}");
+                assert!(block == before || block.start == before.end, "a gap before {block:?}");
             }
             last = place.blocks;
         }

@@ -122,6 +122,30 @@ fn fields_that_make_no_graph_are_named() {
 }
 
 #[test]
+fn tiny_graphs_are_made_or_refused() {
+    let mut made = 0;
+    for nodes in 2..60 {
+        for (isolated, per_node, classes, homophily) in
+            [(0, 2, 1, 1.0), (nodes / 3, 1, 2, 0.8), (0, 3, 3, 0.6)]
+        {
+            let edges = (nodes - isolated) * per_node;
+            let features = FeatureKind::Gaussian { width: 1 };
+            let model =
+                Synthetic { nodes, edges, isolated, classes, homophily, features, community: 4, ..small() };
+            match model.generate(Seed(nodes as u64)) {
+                Ok(data) => {
+                    made += 1;
+                    assert_eq!((data.graph.nodes(), data.graph.isolated()), (nodes, isolated));
+                    assert!(data.graph.edges().abs_diff(edges) <= 6, "{} of {edges}", data.graph.edges());
+                }
+                Err(error) => assert!(matches!(error, Error::Input(_)), "{error}"),
+            }
+        }
+    }
+    assert!(made > 60, "only {made} of 174 were made");
+}
+
+#[test]
 fn memory_is_asked_for_before_it_is_taken() {
     let papers = Synthetic::named("synthetic-papers100m").unwrap();
     let error = papers.generate_within(Seed(0), &crate::Budget { bytes: 1 << 30 }).unwrap_err();

@@ -49,7 +49,7 @@ impl Wiring {
         for _ in 0..FITS {
             let wiring = Self::matched(model, &blocks, seed, fit);
             let (edges, homophily) = wiring.estimate(model, seed);
-            let off = ((edges / model.edges as f64 - 1.0).abs(), (homophily - model.homophily).abs());
+            let off = distance(model, edges, homophily);
             if off.0 < NEAR.0 && off.1 < NEAR.1 {
                 return Ok(wiring.complete(model));
             }
@@ -58,7 +58,7 @@ impl Wiring {
                 best = Some((off, fit));
             }
             // Ever more stubs that add no edges: the graph is too small for them.
-            if wiring.stubs.total() > model.edges as u64 * 16 {
+            if wiring.stubs.total() / 16 > model.edges as u64 {
                 break;
             }
             fit.scale *= (model.edges as f64 / edges.max(1.0)).clamp(0.5, 2.0);
@@ -188,11 +188,20 @@ fn first_fit(model: &Synthetic, blocks: &Blocks, seed: Seed) -> Result<Fit> {
     let mean_degree = 2.0 * model.edges as f64 / (model.nodes - model.isolated) as f64;
     let mean_weight = (model.degree_exponent - 1.0) / (model.degree_exponent - 2.0) - WEIGHT_SHIFT;
     let mut fit = Fit { scale: mean_degree / mean_weight, global };
-    for _ in 0..4 {
+    for _ in 0..6 {
         let mean = stubs::mean(model, blocks, seed, fit, SAMPLE);
-        fit.scale *= (mean_degree * USUAL_LOSS / mean).clamp(0.5, 2.0);
+        fit.scale *= (mean_degree * USUAL_LOSS / mean).clamp(0.1, 10.0);
     }
     Ok(fit)
+}
+
+/// How far edges, as a share of those asked for, and homophily are off. Three edges are forgiven:
+/// a tiny graph cannot be nearer.
+fn distance(model: &Synthetic, edges: f64, homophily: f64) -> (f64, f64) {
+    let wanted = model.edges as f64;
+    let forgiven = 3.0 / wanted;
+    let edges = ((edges - wanted).abs() / wanted - forgiven).max(0.0);
+    (edges, ((homophily - model.homophily).abs() - forgiven).max(0.0))
 }
 
 fn sort_and_dedup(values: &mut Vec<u32>, start: usize) {
