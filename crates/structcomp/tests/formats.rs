@@ -4,7 +4,7 @@
 //! published datasets are looked for in `../shared/data`. Where either is absent the tests say
 //! that they were skipped, unless `CI` is set: then they fail.
 
-#![allow(clippy::unwrap_used)] // a test fails by panicking
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
 
 #[path = "formats/arrays.rs"]
 mod arrays;

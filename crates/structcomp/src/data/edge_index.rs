@@ -28,10 +28,10 @@ fn edges(array: &Array<'_>, path: &Path, options: &Options) -> Result<RawEdges> 
         let what = "holds no whole numbers: to read it as features, give the edges with --edges and this with --features";
         return Err(Error::format(path, what));
     }
-    // Two edges and 2 x 2 is read as 2 x m, which is how most arrays of edges are laid.
-    let (source, target): (fn(usize, usize) -> usize, fn(usize, usize) -> usize) = match array.shape[..] {
-        [2, _] => (|edge, _| edge, |edge, edges| edges + edge),
-        [_, 2] => (|edge, _| 2 * edge, |edge, _| 2 * edge + 1),
+    // Two edges make 2 x 2, which is read as 2 x m: how most arrays of edges are laid.
+    let across = match array.shape[..] {
+        [2, _] => true,
+        [_, 2] => false,
         _ => {
             let what = format!("has shape {:?} where 2 x m or m x 2 is expected for edges", array.shape);
             return Err(Error::format(path, what));
@@ -42,12 +42,50 @@ fn edges(array: &Array<'_>, path: &Path, options: &Options) -> Result<RawEdges> 
     if let Some(id) = numbers.iter().find(|&&id| id < 0) {
         return Err(Error::format(path, format!("node ids cannot be negative, found {id}")));
     }
-    let end = |at: usize| numbers[at] as u64;
     let small = numbers.iter().all(|&id| id <= u32::MAX as i64);
     options.budget.check_items("the edge list", count as u64, if small { 8 } else { 24 })?;
-    let ends = (0..count).map(|edge| [end(source(edge, count)), end(target(edge, count))]);
+    let places = |edge: usize| if across { [edge, count + edge] } else { [2 * edge, 2 * edge + 1] };
+    let ends = (0..count).map(|edge| places(edge).map(|at| numbers[at] as u64));
     Ok(match small {
         true => RawEdges::Small(ends.map(|[u, v]| u << 32 | v).collect()),
         false => RawEdges::Large(ends.map(|ends| (ends, 1.0)).collect()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::open;
+
+    /// A version 1.0 file of little-endian i64.
+    fn npy(shape: &str, numbers: &[i64]) -> Vec<u8> {
+        let header = format!("{{'descr': '<i8', 'fortran_order': False, 'shape': {shape}, }}");
+        let mut file = b"\x93NUMPY\x01\x00".to_vec();
+        file.extend((header.len() as u16).to_le_bytes());
+        file.extend(header.bytes());
+        numbers.iter().for_each(|number| file.extend(number.to_le_bytes()));
+        file
+    }
+
+    fn edges_of(file: Vec<u8>) -> Result<Vec<(u32, u32)>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("edges.npy");
+        std::fs::write(&path, file).unwrap();
+        Ok(open(&path, &Options::default())?.graph.edge_iter().collect())
+    }
+
+    #[test]
+    fn both_layouts_give_the_same_edges() {
+        let expected = [(0, 1), (1, 2), (2, 3)];
+        assert_eq!(edges_of(npy("(2, 3)", &[0, 1, 2, 1, 2, 3])).unwrap(), expected);
+        assert_eq!(edges_of(npy("(3, 2)", &[0, 1, 1, 2, 3, 2])).unwrap(), expected);
+        assert_eq!(edges_of(npy("(1, 2)", &[1 << 40, 7])).unwrap(), [(0, 1)]);
+    }
+
+    #[test]
+    fn other_shapes_and_negative_ids_are_errors() {
+        assert!(edges_of(npy("(4,)", &[0, 1, 2, 3])).is_err());
+        let error = edges_of(npy("(2, 1)", &[0, -1])).unwrap_err().to_string();
+        assert!(error.ends_with("edges.npy: node ids cannot be negative, found -1"), "{error}");
+    }
 }

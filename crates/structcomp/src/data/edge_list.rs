@@ -189,13 +189,11 @@ impl Layout {
         let Some(source) = digits(line, &mut at) else { return Line::Odd };
         let between = at;
         at = blanks(line, at);
-        if let Delimiter::Byte(byte) = self.delimiter {
-            if byte != b'\t' {
-                if line.get(at) != Some(&byte) {
-                    return Line::Odd;
-                }
-                at = blanks(line, at + 1);
+        if let Delimiter::Byte(byte @ (b',' | b';')) = self.delimiter {
+            if line.get(at) != Some(&byte) {
+                return Line::Odd;
             }
+            at = blanks(line, at + 1);
         }
         if at == between {
             return Line::Odd;
@@ -307,8 +305,8 @@ impl Layout {
         path: &Path,
         mut see: impl FnMut(u64, &[std::borrow::Cow<'_, [u8]>]) -> Result<()>,
     ) -> Result<()> {
-        let mut number = text::line_number(text, self.body);
-        for (_, line) in text::lines(&text[self.body..]) {
+        let first = text::line_number(text, self.body);
+        for (number, (_, line)) in (first..).zip(text::lines(&text[self.body..])) {
             if !is_comment(line) {
                 let fields = self.delimiter.fields(line);
                 if fields.len() <= self.source.max(self.target) {
@@ -321,7 +319,6 @@ impl Layout {
                 }
                 see(number, &fields)?;
             }
-            number += 1;
         }
         Ok(())
     }

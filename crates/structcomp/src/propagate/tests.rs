@@ -48,10 +48,10 @@ fn sparse(rows: usize, cols: usize, values: &[f32]) -> Features {
 fn full_matrix(graph: &Graph, normalization: Normalization) -> Vec<Vec<f64>> {
     let n = graph.nodes();
     let mut a = vec![vec![0.0; n]; n];
-    for u in 0..n {
-        a[u][u] = 1.0;
+    for (u, row) in a.iter_mut().enumerate() {
+        row[u] = 1.0;
         for (at, &v) in graph.neighbors(u as u32).iter().enumerate() {
-            a[u][v as usize] = graph.edge_weights(u as u32).map_or(1.0, |w| w[at] as f64);
+            row[v as usize] = graph.edge_weights(u as u32).map_or(1.0, |w| w[at] as f64);
         }
     }
     let degree: Vec<f64> = a.iter().map(|row| row.iter().sum()).collect();
