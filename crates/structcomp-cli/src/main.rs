@@ -1,5 +1,7 @@
 //! `structcomp`: the command line. Flags and printing live here; all the work is the library's.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod args;
 mod commands;
 mod config;
