@@ -72,7 +72,7 @@ pub struct Synthetic {
 
 /// What the features of a synthetic graph are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum FeatureKind {
     /// Sparse rows of ones: which words of a vocabulary a node has.
     Words {
