@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Csr, EdgeList, Seed};
 use Normalization::{Row, Symmetric};
-use gather::{LINE, WIDE};
+use gather::{LINE, PAIR};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -48,10 +48,10 @@ fn sparse(rows: usize, cols: usize, values: &[f32]) -> Features {
 fn full_matrix(graph: &Graph, normalization: Normalization) -> Vec<Vec<f64>> {
     let n = graph.nodes();
     let mut a = vec![vec![0.0; n]; n];
-    for u in 0..n {
-        a[u][u] = 1.0;
+    for (u, row) in a.iter_mut().enumerate() {
+        row[u] = 1.0;
         for (at, &v) in graph.neighbors(u as u32).iter().enumerate() {
-            a[u][v as usize] = graph.edge_weights(u as u32).map_or(1.0, |w| w[at] as f64);
+            row[v as usize] = graph.edge_weights(u as u32).map_or(1.0, |w| w[at] as f64);
         }
     }
     let degree: Vec<f64> = a.iter().map(|row| row.iter().sum()).collect();
@@ -190,7 +190,7 @@ proptest! {
             let source = Source::Values { values: &x, width };
             let (mut narrow, mut wide) = (vec![0.0; x.len()], vec![0.0; x.len()]);
             all.tiled::<LINE>(source, hops, &mut narrow).unwrap();
-            all.tiled::<WIDE>(source, hops, &mut wide).unwrap();
+            all.tiled::<PAIR>(source, hops, &mut wide).unwrap();
             prop_assert_eq!(&narrow, &power);
             prop_assert_eq!(&wide, &power);
         }
