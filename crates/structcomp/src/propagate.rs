@@ -97,8 +97,7 @@ impl<'g> Propagation<'g> {
 
     /// Â^k X for `width` features a node, row by row, into `out`.
     ///
-    /// Besides `x` and `out` this needs room for 80 columns, 128 if the graph is large, and no
-    /// more for many hops than for two.
+    /// Besides `x` and `out` this needs room for at most 96 columns, however many hops.
     pub fn power_into(&self, x: &[f32], width: usize, hops: usize, out: &mut [f32]) -> Result<()> {
         self.check_values("features", x.len(), self.graph.nodes(), width)?;
         self.check_values("the result", out.len(), self.graph.nodes(), width)?;

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 /// Columns in one cache line.
 pub(super) const LINE: usize = 16;
+/// Columns in two cache lines, which memory likes to fetch together.
+pub(super) const PAIR: usize = 2 * LINE;
 /// Columns added up at once where rows are long: as many as the registers hold.
 pub(super) const WIDE: usize = 64;
 /// How far ahead to fetch, in numbers: a quarter of the usual first cache. Of 16 to 128 lines, this

@@ -1,12 +1,12 @@
 //! Scratch memory for random access: zeroed, aligned to pages, in huge pages where there are any.
 
-use crate::{Error, Result};
+use crate::{Error, Result, human_bytes};
 use memmap2::MmapMut;
 
 /// An array of zeros that costs nothing until it is written.
 ///
-/// With 4 KiB pages every second read of a neighbour would also miss the address cache; huge pages
-/// make a hop about a tenth faster and the first touch four times cheaper (`benchmarks/spmm.py`).
+/// Rows are read in no order, so most reads need an address translation of their own. On the graph
+/// of `benchmarks/spmm.py` huge pages take an eighth off Â²X, half of it in the first touch.
 pub(super) struct Pages {
     map: MmapMut,
     floats: usize,
@@ -15,11 +15,12 @@ pub(super) struct Pages {
 impl Pages {
     /// `count` zeros.
     pub(super) fn zeroed(count: usize) -> Result<Self> {
-        let refused =
-            |need: u64| move |_| Error::Memory { what: "a tile of columns".into(), need, budget: 0 };
         // The system refuses empty maps.
         let bytes = count.max(1) * size_of::<f32>();
-        let map = MmapMut::map_anon(bytes).map_err(refused(bytes as u64))?;
+        let map = MmapMut::map_anon(bytes).map_err(|error| {
+            let size = human_bytes(bytes as u64);
+            Error::Input(format!("the system refused {size} for some columns of a product: {error}"))
+        })?;
         #[cfg(target_os = "linux")]
         // Only advice: a system without huge pages does as well, more slowly.
         let _ = map.advise(memmap2::Advice::HugePage);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Csr, EdgeList, Seed};
 use Normalization::{Row, Symmetric};
-use gather::{LINE, WIDE};
+use gather::{LINE, PAIR};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -190,7 +190,7 @@ proptest! {
             let source = Source::Values { values: &x, width };
             let (mut narrow, mut wide) = (vec![0.0; x.len()], vec![0.0; x.len()]);
             all.tiled::<LINE>(source, hops, &mut narrow).unwrap();
-            all.tiled::<WIDE>(source, hops, &mut wide).unwrap();
+            all.tiled::<PAIR>(source, hops, &mut wide).unwrap();
             prop_assert_eq!(&narrow, &power);
             prop_assert_eq!(&wide, &power);
         }
