@@ -116,6 +116,12 @@ pub const FORMATS: &[Format] = &[
     edge_list::FORMAT,
 ];
 
+#[cfg(fuzzing)]
+pub(crate) use {
+    pickle::Pickle,
+    pickled_arrays::{one_hot_classes, sparse_matrix},
+};
+
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]
 pub(crate) struct Parts {
