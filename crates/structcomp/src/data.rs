@@ -152,9 +152,9 @@ impl Default for EdgeSource {
 pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Dataset> {
     let path = path.as_ref();
     let format = recognize(path, options)?;
-    let parts = (format.read)(path, options)?;
+    let parts = (format.read)(path, options).map_err(|error| error.within(path))?;
     let name = path.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy().into_owned());
-    Dataset::assemble(name, format.name, parts, options)
+    Dataset::assemble(name, format.name, parts, options).map_err(|error| error.within(path))
 }
 
 fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
@@ -164,7 +164,7 @@ fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
             Error::Input(format!("there is no format '{name}'; known are {}", known.join(", ")))
         });
     }
-    let head = Head::of(path)?;
+    let head = Head { budget: options.budget, ..Head::of(path)? };
     FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
         let what = match head.names.is_empty() {
             true => "is in no known format; say which with --format, or see docs/formats.md",
@@ -213,6 +213,11 @@ impl Dataset {
             && let Some(said) = repairs.describe(graph.edges() as u64)
         {
             return Err(Error::Strict(said));
+        }
+        if let (Some(Features::Sparse(x)), FeatureNorm::Standardize) = (&features, options.feature_norm) {
+            // Sparse rows may be as wide as a file cares to say.
+            let size = (x.rows() as u64).saturating_mul(x.cols() as u64);
+            options.budget.check_items("standardised features, which are dense,", size, 4)?;
         }
         let features = features.map(|features| features.normalized(options.feature_norm));
         let source = Source { format, synthetic, files, sha256: None, notes };

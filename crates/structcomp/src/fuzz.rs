@@ -3,7 +3,7 @@
 //! Compiled only with `--cfg fuzzing`, which cargo-fuzz sets; see `fuzz/README.md`.
 
 use crate::{
-    Budget, Dataset, Graph, Labels, SplitSet,
+    Budget, Dataset, FeatureNorm, Graph, Labels, SplitSet,
     data::{self, Options, matrix_market, npy, npz::Archive, scipy_npz},
 };
 use std::{
@@ -19,12 +19,14 @@ const BUDGET: Budget = Budget { bytes: 4 << 20 };
 
 /// The files that a folder may be given, for all formats: the fuzzer names them by number.
 /// New names go to the end, or the corpus gathered so far loses its meaning.
-static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| include_str!("../../../fuzz/names.txt").lines().collect());
+static NAMES: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!("../../../fuzz/names.txt").lines().collect());
 
 /// Reads `bytes` as a dataset in the named format.
 ///
-/// The first byte tells whether the rest is one file (even) or a folder (odd): a name's number,
-/// the file's length in two bytes and its contents, one file behind the other.
+/// The lowest bit of the first byte tells whether the rest is one file or a folder: a name's
+/// number, the file's length in two bytes and its contents, one file behind the other. The next
+/// two bits choose how features are scaled.
 pub fn read(format: &str, bytes: &[u8]) {
     open(Some(format), bytes);
 }
@@ -37,7 +39,14 @@ pub fn recognize(bytes: &[u8]) {
 fn open(format: Option<&str>, bytes: &[u8]) {
     let Some((kind, bytes)) = bytes.split_first() else { return };
     let path = if kind % 2 == 0 { file("data.graph", bytes) } else { folder(bytes) };
-    let options = Options { format: format.map(str::to_owned), budget: BUDGET, ..Options::default() };
+    let feature_norm = match kind >> 1 & 3 {
+        0 => FeatureNorm::None,
+        1 => FeatureNorm::RowL1,
+        2 => FeatureNorm::RowL2,
+        _ => FeatureNorm::Standardize,
+    };
+    let format = format.map(str::to_owned);
+    let options = Options { format, budget: BUDGET, feature_norm, ..Options::default() };
     if let Ok(dataset) = data::open(&path, &options) {
         check(&dataset);
     }
@@ -151,6 +160,9 @@ fn check_splits(sets: &[SplitSet], nodes: usize) {
 static PLACE: LazyLock<TempDir> = LazyLock::new(|| {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
     pool.build_global().expect("the first to ask for a thread pool");
+    // The fuzzer's hook would end the process at panics that a reader catches by design; one that
+    // nobody catches ends it all the same.
+    drop(std::panic::take_hook());
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     place.expect("a folder for the fuzzer's files")
