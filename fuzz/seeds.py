@@ -210,7 +210,24 @@ def graph_files() -> None:
             places.append(128 + len(body))
             body += array.tobytes().ljust(-(-array.nbytes // 64) * 64, b"\0")
         header = b"SCGRAPH\0" + struct.pack("<II7Q", 1, weights, 5, len(arrays[1]), *(places + [0] * 2)[:3], 0, 0)
-        keep("scg", header.ljust(128, b"\0") + body)
+        graph = header.ljust(128, b"\0") + body
+        keep("scg", graph)
+        own_folders(graph)
+
+
+def own_folders(graph: bytes) -> None:
+    about = {"format": "structcomp", "version": 1, "name": "toy", "synthetic": False, "nodes": 5, "edges": 4, "notes": []}
+    about |= {"labels": {"classes": 2, "names": ["a", "b"]}, "splits": True}
+    splits = [{"name": "s", "splits": [{"train": [0], "validation": [1], "test": [2, 3]}], "small_classes": [[0, 1]]}]
+    common = {"graph.scg": graph, "labels.npy": written(np.save, LABELS), "splits.json": json.dumps(splits).encode()}
+    sparse = sp.csr_matrix(FEATURES)
+    parts = {f"features.{part}.npy": written(np.save, getattr(sparse, part)) for part in ("indptr", "indices", "data")}
+    for kind, ids, files in (
+        ("dense", "names", {"features.npy": written(np.save, FEATURES), "ids.txt": b"a\nb\n\\\\\nd\n\n"}),
+        ("sparse", "numbers", parts | {"ids.txt": b"9\n8\n7\n6\n5\n"}),
+    ):
+        manifest = json.dumps(about | {"features": {"kind": kind, "width": 2}, "ids": ids})
+        folder("structcomp", {"dataset.json": manifest.encode()} | common | files)
 
 
 for write in (planetoid, geom_gcn, graphsaint, ogb, archives, arrays, texts, tables, graph_files):

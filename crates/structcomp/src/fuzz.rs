@@ -183,6 +183,10 @@ fn folder(mut bytes: &[u8]) -> PathBuf {
         let (contents, others) = rest.split_at(length.min(rest.len()));
         let path = folder.join(NAMES[*name as usize % NAMES.len()]);
         fs::create_dir_all(path.parent().unwrap_or(&folder)).expect("a folder can be made");
+        let mut contents = contents.to_vec();
+        if path.ends_with("graph.scg") {
+            seal(&mut contents);
+        }
         fs::write(path, contents).expect("a file can be written");
         bytes = others;
     }

@@ -71,7 +71,8 @@ pub fn samples() -> Vec<Sample> {
             &[("edges.csv", "src,dst\na,b\nb,c\n"), ("nodes.csv", "id,f,label\na,1,x\nb,2,y\nc,3,x\n")],
         ),
     ];
-    samples.extend(graph_file());
+    samples.push(file("scg", "graph.scg", graph_file()));
+    samples.push(own_folder());
     samples.extend(fixture("parquet", "parquet/edges-snappy.parquet", "edges.parquet"));
     samples
 }
@@ -104,11 +105,27 @@ fn fixture(format: &'static str, path: &str, name: &'static str) -> Option<Sampl
     }
 }
 
-fn graph_file() -> Option<Sample> {
+fn graph_file() -> Vec<u8> {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("graph.scg");
     structcomp::Graph::from_edges(3, &[(0, 1), (1, 2)]).unwrap().save(&path).unwrap();
-    Some(file("scg", "graph.scg", std::fs::read(path).unwrap()))
+    std::fs::read(path).unwrap()
+}
+
+fn own_folder() -> Sample {
+    let manifest = r#"{"format": "structcomp", "version": 1, "name": "toy", "synthetic": false, "nodes": 3, "edges": 2,
+        "features": {"kind": "dense", "width": 1}, "labels": {"classes": 2, "names": null}, "splits": true,
+        "ids": "names", "notes": []}"#;
+    let splits = r#"[{"name": "public", "splits": [{"train": [0], "validation": [], "test": [2]}], "small_classes": []}]"#;
+    let files = vec![
+        ("dataset.json", text(manifest)),
+        ("graph.scg", graph_file()),
+        ("features.npy", npy("<f4", "(3, 1)", &floats(&[1.0, 2.0, 3.0]))),
+        ("labels.npy", npy("<i8", "(3,)", &longs(&[1, 0, -1]))),
+        ("splits.json", text(splits)),
+        ("ids.txt", text("ann\nbob\ncleo\n")),
+    ];
+    Sample { format: "structcomp", folder: true, files }
 }
 
 pub fn longs(numbers: &[i64]) -> Vec<u8> {
