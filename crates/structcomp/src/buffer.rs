@@ -106,11 +106,16 @@ impl MappedFile {
     /// Maps the file at `path`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(Error::io(path))?;
-        let about = file.metadata().map_err(Error::io(path))?;
+        // Asked before opening: to open a pipe is to wait for somebody who writes into it.
+        let about = std::fs::metadata(path).map_err(Error::io(path))?;
         if about.is_dir() {
             return Err(Error::format(path, "is a folder where a file was expected"));
         }
+        if !about.is_file() {
+            return Err(Error::format(path, "is a pipe or a device; write its contents to a file first"));
+        }
+        let file = File::open(path).map_err(Error::io(path))?;
+        let about = file.metadata().map_err(Error::io(path))?;
         let map = if about.len() == 0 { None } else { Some(Arc::new(map(&file, path)?)) };
         Ok(Self { map, path: path.into() })
     }
@@ -172,8 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn folders_and_empty_files_are_told_apart() {
+    fn folders_devices_and_empty_files_are_told_apart() {
         assert!(MappedFile::open(std::env::temp_dir()).is_err());
+        if cfg!(unix) {
+            assert!(MappedFile::open("/dev/null").is_err());
+        }
         assert!(MappedFile::open(file_with(&[]).path()).unwrap().is_empty());
     }
 }

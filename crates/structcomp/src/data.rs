@@ -131,6 +131,13 @@ pub const FORMATS: &[Format] = &[
     metis_graph::FORMAT,
     edge_list::FORMAT,
 ];
+
+#[cfg(fuzzing)]
+pub(crate) use {
+    pickle::Pickle,
+    pickled_arrays::{one_hot_classes, sparse_matrix},
+};
+
 /// What a reader found, before it is checked and put together.
 #[derive(Default)]
 pub(crate) struct Parts {
@@ -163,8 +170,8 @@ impl Default for EdgeSource {
 pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Dataset> {
     let path = path.as_ref();
     let format = recognize(path, options)?;
-    let parts = (format.read)(path, options)?;
-    Dataset::assemble(name_of(path), format.name, parts, options)
+    let parts = (format.read)(path, options).map_err(|error| error.within(path))?;
+    Dataset::assemble(name_of(path), format.name, parts, options).map_err(|error| error.within(path))
 }
 
 /// Opens edges in any of the [`FORMATS`] with features and labels from other files, joined by the
@@ -185,6 +192,7 @@ pub fn open_files(
         return Err(Error::format(path, "has no column of numbers to take as features"));
     }
     Dataset::assemble(name_of(edges), tables::FORMAT.name, parts, options)
+        .map_err(|error| error.within(edges))
 }
 
 /// A table of rows on its own, such as an embedding: no graph belongs to it.
@@ -248,7 +256,7 @@ fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
             Error::Input(format!("there is no format '{name}'; known are {}", known.join(", ")))
         });
     }
-    let head = Head::of(path)?;
+    let head = Head { budget: options.budget, ..Head::of(path)? };
     FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
         let what = match head.names.is_empty() {
             true => "is in no known format; say which with --format, or see docs/formats.md",
@@ -298,6 +306,11 @@ impl Dataset {
             && let Some(said) = repairs.describe(graph.edges() as u64)
         {
             return Err(Error::Strict(said));
+        }
+        if let (Some(Features::Sparse(x)), FeatureNorm::Standardize) = (&features, options.feature_norm) {
+            // Sparse rows may be as wide as a file cares to say.
+            let size = (x.rows() as u64).saturating_mul(x.cols() as u64);
+            options.budget.check_items("standardised features, which are dense,", size, 4)?;
         }
         let features = features.map(|features| features.normalized(options.feature_norm));
         let source = Source { format, synthetic, files, sha256: None, notes };

@@ -81,6 +81,17 @@ impl Error {
         let path = path.as_ref().to_owned();
         move |source| Self::Io { path, source }
     }
+
+    /// The same error with the file or folder that was being read, where it does not name one.
+    pub(crate) fn within(self, path: &Path) -> Self {
+        match self {
+            Self::Input(what) => Self::format(path, what),
+            Self::Memory { what, need, budget } if !what.contains(&*path.to_string_lossy()) => {
+                Self::Memory { what: format!("{}: {what}", path.display()), need, budget }
+            }
+            other => other,
+        }
+    }
 }
 
 /// A byte count as people write it: `1.5 GiB`.

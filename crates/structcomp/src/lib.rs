@@ -6,6 +6,8 @@ mod buffer;
 pub mod data;
 mod error;
 mod features;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod graph;
 mod ids;
 mod labels;

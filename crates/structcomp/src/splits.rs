@@ -1,6 +1,6 @@
 //! Which nodes a classifier learns from and which it is judged on.
 
-use crate::{Error, Labels, Result, Seed};
+use crate::{Budget, Error, Labels, Result, Seed};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -98,6 +98,10 @@ impl SplitSet {
     /// If `path` has `train` in its name and a twin with `test` lies beside it, that names the
     /// test nodes; otherwise all other labelled nodes are tested.
     pub fn from_file(path: &Path, labels: &Labels) -> Result<Self> {
+        Self::from_file_within(path, labels, &Budget::default())
+    }
+
+    pub(crate) fn from_file_within(path: &Path, labels: &Labels, budget: &Budget) -> Result<Self> {
         let train = read_lines(path, labels.nodes())?;
         let twin = path
             .file_name()
@@ -111,6 +115,11 @@ impl SplitSet {
         {
             let what = format!("has {} splits, but its test file {}", train.len(), test.len());
             return Err(Error::format(path, what));
+        }
+        if test.is_none() {
+            // A line of two bytes stands for all the nodes that it does not name.
+            let what = format!("the {} splits of {}", train.len(), path.display());
+            budget.check_items(&what, train.len() as u64, 4 * labels.nodes() as u64)?;
         }
         let splits: Result<Vec<Split>> = (0..train.len())
             .map(|run| {
@@ -197,6 +206,11 @@ mod tests {
         std::fs::write(folder.path().join("my_test_2.txt"), "4\n5\n").unwrap();
         let set = SplitSet::from_file(&path, &labels).unwrap();
         assert_eq!(set.splits[1].test, [5]);
+        std::fs::remove_file(folder.path().join("my_test_2.txt")).unwrap();
+        std::fs::write(&path, "0\n".repeat(1000)).unwrap();
+        let refused = SplitSet::from_file_within(&path, &labels, &Budget { bytes: 10_000 });
+        assert!(matches!(refused, Err(Error::Memory { need: 24_000, .. })), "1000 splits of 6 nodes");
+        std::fs::write(folder.path().join("my_test_2.txt"), "4\n5\n").unwrap();
         for bad in ["", "0,9\n1", "0,x\n1", "0,0\n1", "0\n"] {
             std::fs::write(&path, bad).unwrap();
             assert!(SplitSet::from_file(&path, &labels).is_err(), "{bad:?}");

@@ -64,19 +64,21 @@ pub(crate) struct Head {
     pub(crate) names: Vec<String>,
     /// The first bytes of a file, decompressed.
     pub(crate) bytes: Vec<u8>,
+    /// For those who must read on to tell.
+    pub(crate) budget: Budget,
 }
 
 const HEAD_BYTES: u64 = 1 << 16;
 
 impl Head {
     pub(crate) fn of(path: &Path) -> Result<Self> {
-        let path = path.to_owned();
+        let (path, budget) = (path.to_owned(), Budget::default());
         if path.is_dir() {
             let entries = std::fs::read_dir(&path).map_err(Error::io(&path))?;
             let mut names: Vec<String> =
                 entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
             names.sort();
-            return Ok(Self { path, names, bytes: Vec::new() });
+            return Ok(Self { path, names, bytes: Vec::new(), budget });
         }
         let file = MappedFile::open(&path)?;
         let mut bytes = Vec::new();
@@ -85,7 +87,7 @@ impl Head {
             Some(decoder) => drop(decoder.take(HEAD_BYTES).read_to_end(&mut bytes)),
             None => bytes.extend(file.iter().take(HEAD_BYTES as usize)),
         }
-        Ok(Self { path, names: Vec::new(), bytes })
+        Ok(Self { path, names: Vec::new(), bytes, budget })
     }
 
     /// Whether a folder holds a file of this name.

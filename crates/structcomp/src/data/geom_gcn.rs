@@ -49,11 +49,16 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
     })
 }
 
-/// Where the lines after the header start; a first line that starts with a digit is none.
-fn body(text: &Text) -> usize {
-    match text.line_at(0) {
-        Some((header, next)) if !header.first().is_some_and(u8::is_ascii_digit) => next,
-        _ => 0,
+/// Where the lines after the header start; a first line that starts with a digit is none. One that
+/// has other columns is no header but another kind of file.
+fn body(text: &Text, columns: usize) -> Result<usize> {
+    let (first, next) = text.line_at(0).ok_or_else(|| Error::format(text.path, "is empty"))?;
+    if first.first().is_some_and(u8::is_ascii_digit) {
+        return Ok(0);
+    }
+    match first.split(|&byte| byte == b'\t').count() == columns {
+        true => Ok(next),
+        false => Err(text.fault(first, format!("expected a header of {columns} columns between tabs"))),
     }
 }
 
@@ -71,7 +76,7 @@ fn read_edges(path: &Path, budget: &Budget) -> Result<Vec<u64>> {
         }
         Ok(())
     };
-    Ok(text.parse(body(&text), |_| Vec::new(), edge)?.concat())
+    Ok(text.parse(body(&text, 2)?, |_| Vec::new(), edge)?.concat())
 }
 
 /// A line of the node file. What its features mean is known when all lines have been seen.
@@ -87,7 +92,7 @@ fn read_nodes(path: &Path, budget: &Budget) -> Result<(Csr, Labels)> {
     let bytes = Bytes::open(path, budget)?;
     let text = Text { path, bytes: &bytes };
     let mut rows: Vec<Row> =
-        text.parse(body(&text), |_| Vec::new(), add_row)?.into_iter().flatten().collect();
+        text.parse(body(&text, 3)?, |_| Vec::new(), add_row)?.into_iter().flatten().collect();
     if rows.is_empty() {
         return Err(Error::format(path, "holds no nodes"));
     }
@@ -238,12 +243,17 @@ mod tests {
     }
 
     #[test]
-    fn no_cut_panics_and_an_empty_node_file_is_told() {
+    fn no_cut_panics_and_files_without_lines_are_told() {
         let nodes = "id\tfeature\tlabel\n0\t0,1\t0\n1\t1,1\t0\n2\t1,0\t1\n";
         (0..nodes.len()).for_each(|length| drop(open(EDGE_LINES, &nodes[..length])));
         (0..EDGE_LINES.len()).for_each(|length| drop(open(&EDGE_LINES[..length], nodes)));
-        assert!(fault(EDGE_LINES, "").contains("holds no nodes"));
-        assert_eq!(open("", nodes).unwrap().graph.edges(), 0);
+        assert!(fault(EDGE_LINES, "id\tfeature\tlabel\n").contains("holds no nodes"));
+        assert_eq!(open("id\tid\n", nodes).unwrap().graph.edges(), 0);
+        assert_eq!(
+            (fault("", nodes), fault(EDGE_LINES, "")),
+            (format!("{EDGES}: is empty"), format!("{NODES}: is empty"))
+        );
+        assert_eq!(fault("\u{80}", nodes), format!("{EDGES}:1: expected a header of 2 columns between tabs"));
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(EDGES), EDGE_LINES).unwrap();
         std::fs::create_dir(folder.path().join(NODES)).unwrap();

@@ -10,7 +10,7 @@ use super::{
     edges::{Nodes, RawEdges},
     text::{Text, decimal, lines, pieces, shown, whole, words},
 };
-use crate::{Budget, Error, Result, graph::MAX_NODES, random::mix};
+use crate::{Error, Result, graph::MAX_NODES, random::mix};
 use rayon::prelude::*;
 use std::path::Path;
 
@@ -31,7 +31,7 @@ fn fits_header(head: &Head) -> Option<bool> {
     if rows(&head.bytes[header.body..]) > header.nodes {
         return Some(false);
     }
-    let bytes = Bytes::open(&head.path, &Budget::default()).ok()?;
+    let bytes = Bytes::open(&head.path, &head.budget).ok()?;
     let text = Text { path: &head.path, bytes: &bytes };
     let lists = header_and_lists(&text, false).ok()?.1;
     let edges = lists.iter().flat_map(|lists| &lists.edges).map(|pair| (pair >> 32, pair & 0xffff_ffff));

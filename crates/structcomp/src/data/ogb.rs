@@ -61,8 +61,9 @@ struct Reader {
 
 impl Reader {
     fn read_text(&mut self, raw: &Path) -> Result<()> {
-        let nodes = self.read_count(&self.need(raw, "num-node-list")?)?;
-        self.set_nodes(nodes, raw)?;
+        let path = self.need(raw, "num-node-list")?;
+        let nodes = self.read_count(&path)?;
+        self.set_nodes(nodes, &path)?;
         let edges = self.read_count(&self.need(raw, "num-edge-list")?)?;
         let path = self.need(raw, "edge")?;
         let pairs = self.read_edges(&path)?;
@@ -92,7 +93,7 @@ impl Reader {
         if nodes > MAX_NODES as u64 {
             return Err(Error::format(path, format!("says {nodes} nodes, more than the 2^31 supported")));
         }
-        self.budget.check_items("a graph", nodes + 1, 8)?;
+        self.budget.check_items("a graph", nodes + 1, 8).map_err(|error| error.within(path))?;
         self.nodes = nodes as usize;
         Ok(())
     }

@@ -55,7 +55,7 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
         files.extend(read);
     }
     if let Some(name) = head.names.iter().find(|name| name.ends_with("_split_train_50.txt")) {
-        let set = SplitSet::from_file(&path.join(name), &labels)?;
+        let set = SplitSet::from_file_within(&path.join(name), &labels, &options.budget)?;
         splits.push(SplitSet { name: "authors".into(), ..set });
         let twin = path.join(name.replace("train", "test"));
         files.extend([path.join(name), twin].into_iter().filter(|file| file.exists()));

@@ -1,0 +1,457 @@
+//! Damaged files in every format: an error that names the file, never a panic, in little memory
+//! and little time.
+//!
+//! What has no tool-written or hand-made sample in `damaged/samples.rs` is not tested here; a new
+//! format needs one there.
+
+#![allow(clippy::print_stderr, clippy::unwrap_used)] // a test fails by panicking
+
+#[path = "damaged/allocation.rs"]
+mod allocation;
+#[path = "damaged/samples.rs"]
+mod samples;
+
+use rand::RngExt;
+use samples::{
+    Sample, floats, gnn_benchmark_with, longs, npy, pickled_matrix, samples, scipy_that_inflates, scipy_with,
+};
+use std::{
+    io::Write,
+    path::Path,
+    sync::{LazyLock, Mutex},
+    time::{Duration, Instant},
+};
+use structcomp::{
+    Budget, Dataset, Graph, Seed,
+    data::{self, FORMATS, Options},
+};
+use zip::CompressionMethod::{Deflated, Stored};
+
+/// What a file may make us allocate, and what all allocations together may come to.
+const BUDGET: Budget = Budget { bytes: 32 << 20 };
+const MOST_MEMORY: usize = 256 << 20;
+/// Far more than a small file takes, even on a busy machine without optimisation.
+const MOST_TIME: Duration = Duration::from_secs(20);
+
+/// One read at a time, for the memory is that of the process.
+static TURN: Mutex<()> = Mutex::new(());
+
+static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(samples);
+
+/// The samples in the formats of this build.
+fn known() -> impl Iterator<Item = &'static Sample> {
+    SAMPLES.iter().filter(|sample| FORMATS.iter().any(|format| format.name == sample.format))
+}
+
+/// Reads a sample, by its format's name and by its looks; the first outcome is returned.
+fn read(sample: &Sample) -> Result<Dataset, String> {
+    let place = tempfile::Builder::new().prefix("dataset").tempdir().unwrap();
+    open(&sample.write(place.path()), sample.format)
+}
+
+fn open(path: &Path, format: &str) -> Result<Dataset, String> {
+    let _turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let [named, recognized] = [Some(format.to_owned()), None].map(|format| {
+        let options = Options { format, budget: BUDGET, ..Options::default() };
+        let started = Instant::now();
+        let (outcome, memory) = allocation::most_during(|| data::open(path, &options));
+        assert!(started.elapsed() < MOST_TIME, "{}: took {:?}", path.display(), started.elapsed());
+        assert!(memory < MOST_MEMORY, "{}: held {memory} bytes", path.display());
+        if let Ok(dataset) = &outcome {
+            check(dataset);
+        }
+        outcome.map_err(|error| error.to_string())
+    });
+    for error in [&named, &recognized].into_iter().filter_map(|outcome| outcome.as_ref().err()) {
+        assert!(error.contains(&*path.to_string_lossy()), "does not name {}: {error}", path.display());
+    }
+    named
+}
+
+/// The promises of a dataset, whatever it was read from.
+fn check(dataset: &Dataset) {
+    let graph = &dataset.graph;
+    let weights = graph.weights().map(|weights| weights.to_vec().into());
+    Graph::from_csr(graph.offsets().to_vec().into(), graph.targets().to_vec().into(), weights).unwrap();
+    assert!(dataset.features.as_ref().is_none_or(|features| features.rows() == graph.nodes()));
+    assert!(dataset.labels.as_ref().is_none_or(|labels| labels.nodes() == graph.nodes()));
+    dataset.summary().unwrap();
+}
+
+/// Replaces each file of each sample and wants an error with the file's name.
+fn each_file_refused(what: &str, mut contents: impl FnMut(&[u8]) -> Vec<u8>, spared: &[&str]) {
+    for sample in known() {
+        for (name, bytes) in sample.files.iter().filter(|(name, _)| !spared.contains(name)) {
+            refused(&sample.with(name, contents(bytes)), name, what);
+        }
+    }
+}
+
+/// Wants an error that has the file's name.
+fn refused(sample: &Sample, name: &str, what: &str) -> String {
+    let said = format!("{} {name}, {what}", sample.format);
+    let error = read(sample).map(|_| said.clone()).expect_err(&said);
+    let file_name = Path::new(name).file_name().unwrap().to_string_lossy();
+    assert!(error.contains(&*file_name), "{said}: {error}");
+    error
+}
+
+#[test]
+fn every_format_has_a_sample_that_is_sound_and_a_fuzz_target() {
+    for sample in known() {
+        let dataset = read(sample).unwrap();
+        assert!(dataset.graph.edges() > 0, "{}", sample.format);
+    }
+    let targets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/fuzz_targets");
+    let from_fixtures = ["parquet"];
+    for format in FORMATS.iter().map(|format| format.name) {
+        let has_sample = known().any(|sample| sample.format == format) || from_fixtures.contains(&format);
+        assert!(has_sample, "add a sample of {format} to tests/damaged/samples.rs");
+        assert!(targets.join(format!("{format}.rs")).exists(), "add fuzz/fuzz_targets/{format}.rs");
+    }
+}
+
+/// Tables that may be empty: no node need be in a split.
+const MAY_BE_EMPTY: [&str; 3] = ["split/time/train.csv", "split/time/valid.csv", "split/time/test.csv"];
+
+#[test]
+fn files_that_are_empty_or_of_one_byte_or_of_another_kind_are_refused() {
+    each_file_refused("empty", |_| Vec::new(), &MAY_BE_EMPTY);
+    each_file_refused("one byte", |_| vec![0x80], &[]);
+    each_file_refused(
+        "another kind",
+        |bytes| [b"\xff\xff\xff\xff", &bytes[bytes.len().min(4)..]].concat(),
+        // Its columns may be called anything.
+        &["large.csv"],
+    );
+    for length in [16, 300, 5000] {
+        let mut random = Seed(length as u64).stream("damage");
+        each_file_refused("random bytes", |_| random_bytes(&mut random, length), &[]);
+    }
+}
+
+fn random_bytes(random: &mut structcomp::Rng, length: usize) -> Vec<u8> {
+    (0..length).map(|_| random.random()).collect()
+}
+
+#[test]
+fn halves_of_files_are_refused_where_the_format_can_tell() {
+    for sample in known() {
+        for (name, bytes) in &sample.files {
+            let (first, second) = bytes.split_at(bytes.len() / 2);
+            for half in [first, second] {
+                let outcome = read(&sample.with(name, half.to_vec()));
+                let is_text = std::str::from_utf8(bytes).is_ok();
+                assert!(is_text || outcome.is_err(), "{} {name}, {} bytes", sample.format, half.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn flipped_bits_never_panic_and_what_is_read_keeps_its_promises() {
+    const FLIPS: usize = 60;
+    for sample in known() {
+        let mut random = Seed(0).stream(sample.format);
+        for (name, bytes) in &sample.files {
+            for _ in 0..FLIPS {
+                let mut flipped = bytes.clone();
+                for _ in 0..random.random_range(1..4) {
+                    flipped[random.random_range(0..bytes.len())] ^= 1 << random.random_range(0..8);
+                }
+                let _ = read(&sample.with(name, flipped));
+            }
+        }
+    }
+}
+
+#[test]
+fn folders_in_the_place_of_files_and_files_that_are_gone_are_named() {
+    for sample in known() {
+        for (name, _) in &sample.files {
+            let place = tempfile::tempdir().unwrap();
+            let path = sample.write(place.path());
+            let stem = Path::new(name).file_stem().unwrap().to_string_lossy();
+            std::fs::remove_file(place.path().join(name)).unwrap();
+            if let Err(error) = open(&path, sample.format) {
+                // A folder without its main file is a folder of no kind, or one that lacks others too.
+                let named = error.contains(&*stem) || error.contains("folder") || error.contains("has no");
+                assert!(named, "{} without {name}: {error}", sample.format);
+            } else {
+                assert!(sample.folder, "{name} is not there");
+            }
+            std::fs::create_dir(place.path().join(name)).unwrap();
+            let error = open(&path, sample.format).map(drop).expect_err(name);
+            assert!(error.contains(&*stem), "{} with a folder {name}: {error}", sample.format);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_may_not_be_read_are_named() {
+    use std::os::unix::fs::PermissionsExt;
+    for sample in known() {
+        for (name, _) in &sample.files {
+            let place = tempfile::tempdir().unwrap();
+            let path = sample.write(place.path());
+            let file = place.path().join(name);
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).unwrap();
+            // Root may read everything.
+            if std::fs::read(&file).is_err() {
+                let error = open(&path, sample.format).map(drop).expect_err(name);
+                assert!(error.contains(&*file.file_name().unwrap().to_string_lossy()), "{error}");
+            }
+        }
+    }
+}
+
+/// Four gigabytes of one byte, in frames that stand one behind the other.
+fn bomb(frame: impl Fn(&[u8]) -> Vec<u8>, byte: u8) -> Vec<u8> {
+    frame(&vec![byte; 64 << 20]).repeat(64)
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_bomb_is_not_unpacked_to_see_what_it_is() {
+    // The first lines could be those of a METIS graph, which only the last line can tell.
+    let packed = [gzip(b"2000000000 1\n"), bomb(gzip, b'\n')].concat();
+    let sample = Sample { format: "edge-list", folder: false, files: vec![("lines.txt", packed)] };
+    refused(&sample, "lines.txt", "bomb of lines");
+}
+
+#[test]
+fn compression_bombs_stop_at_the_budget() {
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).unwrap();
+    for byte in [0, b'7', b'\n'] {
+        let (gzipped, zstandard) = (bomb(gzip, byte), bomb(zstd, byte));
+        each_file_refused("gzip bomb", |_| gzipped.clone(), &[]);
+        each_file_refused("zstd bomb", |_| zstandard.clone(), &[]);
+    }
+}
+
+#[test]
+fn arrays_that_inflate_without_end_stop_at_the_budget() {
+    for (claimed, said) in [
+        ("(1073741824,)", "1.0 GiB"),
+        ("(2,)", "needs 2 items"),
+        ("(9000000000000000000,)", "packed bytes cannot hold"),
+    ] {
+        let archive = scipy_that_inflates(claimed, 1 << 10);
+        assert!(archive.len() < 16 << 20);
+        let sample = Sample { format: "scipy-npz", folder: false, files: vec![("bomb.npz", archive)] };
+        let error = refused(&sample, "bomb.npz", claimed);
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_pickle_that_names_a_function_runs_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let proof = place.path().join("it-ran");
+    let command = format!("touch {}", proof.display());
+    let pickle =
+        [b"\x80\x02cos\nsystem\nU", &[command.len() as u8][..], command.as_bytes(), b"\x85R."].concat();
+    let sample = known().find(|sample| sample.format == "planetoid").unwrap();
+    for (name, _) in sample.files.iter().filter(|(name, _)| !name.ends_with("index")) {
+        let error = refused(&sample.with(name, pickle.clone()), name, "os.system");
+        assert!(error.contains("os.system") && error.contains("nothing was run"), "{error}");
+    }
+    assert!(!proof.exists());
+}
+
+/// A wrong file: its format, its name, its contents, and a part of what is said about it.
+type Wrong = (&'static str, &'static str, Vec<u8>, &'static str);
+
+fn absurd_sizes() -> Vec<Wrong> {
+    let text = |text: &str| text.as_bytes().to_vec();
+    let huge = "99999999999999999999";
+    vec![
+        ("planetoid", "ind.toy.allx", text("\u{2}T\u{7f}\u{7f}\u{7f}\u{7f}abc"), "pickle"),
+        ("planetoid", "ind.toy.graph", b"T\xff\xff\xff\xffabc.".to_vec(), "announces 4294967295 bytes"),
+        ("planetoid", "ind.toy.test.index", text("4294967295\n"), "far beyond"),
+        ("planetoid", "ind.toy.test.index", text("-1\n"), "expected one node number"),
+        ("geom-gcn", "out1_graph_edges.txt", text("a\tb\n0\t-1\n"), "expected two node numbers"),
+        ("geom-gcn", "out1_graph_edges.txt", text("a\tb\n0\t99999999999\n"), "expected two node numbers"),
+        (
+            "geom-gcn",
+            "out1_node_feature_label.txt",
+            text("0\t4000000000\t0\n"),
+            "feature number 4000000000 is too large",
+        ),
+        (
+            "geom-gcn",
+            "out1_node_feature_label.txt",
+            text("0\t1,0\t4000000000\n"),
+            "class number 4000000000 is too large",
+        ),
+        ("geom-gcn", "out1_node_feature_label.txt", text("4000000000\t1,0\t0\n"), "node 0 has no line"),
+        ("graphsaint", "feats.npy", npy("<f4", "(4611686018427387904, 4)", &[0; 16]), "needs"),
+        ("graphsaint", "feats.npy", npy("<f4", "(3, 0)", &[0; 16]), "needs"),
+        ("graphsaint", "class_map.json", text(r#"{"4000000000": 0}"#), "names node 4000000000 of 3"),
+        ("graphsaint", "class_map.json", text(r#"{"0": 1e400}"#), "number out of range"),
+        ("graphsaint", "role.json", text(r#"{"tr": [-1], "va": [], "te": []}"#), "invalid value"),
+        ("ogb", "raw/num-node-list.csv", text("2000000000\n"), "more than the 32.0 MiB allowed"),
+        ("ogb", "raw/num-node-list.csv", text("99999999999\n"), "more than the 2^31"),
+        ("ogb", "raw/num-edge-list.csv", text("-2\n"), "expected a number"),
+        ("ogb", "raw/edge.csv", text("0,1\n0,99999999999999999\n"), "expected two node numbers"),
+        ("ogb", "raw/edge.csv", text("0,1\n-1,2\n"), "expected two node numbers"),
+        (
+            "gnn-benchmark",
+            "photo.npz",
+            gnn_benchmark_with(Stored, "adj_shape", npy("<i8", "(2,)", &longs(&[2_000_000_000; 2]))),
+            "more than the 32.0 MiB allowed",
+        ),
+        (
+            "gnn-benchmark",
+            "photo.npz",
+            gnn_benchmark_with(Stored, "adj_indptr", npy("<i8", "(4,)", &longs(&[0, i64::MAX, i64::MIN, 2]))),
+            "does not ascend",
+        ),
+        (
+            "gnn-benchmark",
+            "photo.npz",
+            gnn_benchmark_with(Stored, "adj_indices", npy("<i8", "(2,)", &longs(&[-1, i64::MIN]))),
+            "item 0 is -1",
+        ),
+        (
+            "gnn-benchmark",
+            "photo.npz",
+            gnn_benchmark_with(Stored, "labels", npy("<i8", "(3,)", &longs(&[0, 1, i64::MAX]))),
+            "is too large",
+        ),
+        (
+            "gnn-benchmark",
+            "photo.npz",
+            gnn_benchmark_with(Stored, "labels", npy("<u8", "(3,)", &longs(&[0, 1, -1]))),
+            "not a whole number",
+        ),
+        (
+            "scipy-npz",
+            "matrix.npz",
+            scipy_with(Stored, "shape", npy("<i8", "(2,)", &longs(&[-3, -3]))),
+            "no shape of a matrix",
+        ),
+        ("scipy-npz", "matrix.npz", scipy_with(Stored, "format", npy("|S0", "()", b"")), "holds no text"),
+        (
+            "scipy-npz",
+            "matrix.npz",
+            scipy_with(Stored, "data", b"\x93NUMPY\x02\0\xff\xff\xff\xff".to_vec()),
+            "absurd header",
+        ),
+        ("edge-index", "edges.npy", npy("<i8", "(2, 1)", &longs(&[0, -1])), "-1"),
+        ("edge-index", "edges.npy", npy("<i8", "(2, 4611686018427387904)", &longs(&[0, 1])), "needs"),
+        (
+            "matrix-market",
+            "coordinate.mtx",
+            text("%%MatrixMarket matrix coordinate pattern general\n2000000000 2000000000 0\n"),
+            "more than the 32.0 MiB allowed",
+        ),
+        (
+            "matrix-market",
+            "coordinate.mtx",
+            text("%%MatrixMarket matrix coordinate pattern general\n3 3 4000000000\n1 2\n"),
+            "4000000000 entries, but 1 follow",
+        ),
+        (
+            "matrix-market",
+            "coordinate.mtx",
+            text("%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 -2\n"),
+            "-2",
+        ),
+        (
+            "matrix-market",
+            "array.mtx",
+            text("%%MatrixMarket matrix array real general\n65535 65535\n1\n"),
+            "4294836225 entries, but 1 follow",
+        ),
+        ("metis", "plain.graph", text("2147483648 9\n\n"), "announces 2147483648 nodes"),
+        (
+            "metis",
+            "plain.graph",
+            text("3 9223372036854775808\n2\n1 3\n2\n"),
+            "announces 9223372036854775808 edges",
+        ),
+        ("metis", "plain.graph", text("3 2\n2\n1 -3\n2\n"), "'-3' is not a node"),
+        ("metis", "plain.graph", text("1 0 010 1048576\n1\n"), "is not a node's size or weight"),
+        ("edge-list", "numbers.txt", text("0 1\n1 -2\n"), "cannot be negative"),
+        ("edge-list", "numbers.txt", text(&format!("0 1\n1 {huge}\n")), "must be below 2^64"),
+    ]
+}
+
+fn wrong_numbers() -> Vec<Wrong> {
+    let text = |text: &str| text.as_bytes().to_vec();
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    vec![
+        ("planetoid", "ind.toy.allx", pickled_matrix(&[1.0, nan, 3.0]), "row 1, column 1 is NaN"),
+        ("planetoid", "ind.toy.tx", pickled_matrix(&[-inf]), "row 0, column 0 is -inf"),
+        (
+            "graphsaint",
+            "feats.npy",
+            npy("<f4", "(3, 1)", &floats(&[1.0, nan, 2.0])),
+            "row 1, column 0 is NaN",
+        ),
+        (
+            "graphsaint",
+            "feats.npy",
+            npy("<f8", "(3, 1)", &[[0u8; 8], 1e300f64.to_le_bytes(), [0; 8]].concat()),
+            "too large for 32 bits",
+        ),
+        ("ogb", "raw/node-feat.csv", text("0,1\n2,inf\n4,5\n"), "row 1, column 1 is inf"),
+        ("ogb", "raw/node-feat.csv", text("0,1\n2,1e39\n4,5\n"), "row 1, column 1 is inf"),
+        ("ogb", "raw/node-label.csv", text("0\ninf\n0\n"), "label 1 is inf"),
+        (
+            "gnn-benchmark",
+            "photo.npz",
+            gnn_benchmark_with(Deflated, "attr_data", npy("<f4", "(2,)", &floats(&[1.0, inf]))),
+            "inf",
+        ),
+        (
+            "gnn-benchmark",
+            "photo.npz",
+            gnn_benchmark_with(Stored, "adj_data", npy("<f4", "(2,)", &floats(&[1.0, nan]))),
+            "weight NaN",
+        ),
+        (
+            "scipy-npz",
+            "matrix.npz",
+            scipy_with(Stored, "data", npy("<f4", "(2,)", &floats(&[1.0, -1.0]))),
+            "weight -1",
+        ),
+        (
+            "scipy-npz",
+            "matrix.npz",
+            scipy_with(
+                Stored,
+                "indices",
+                npy("<f8", "(2,)", &[nan as f64, 1.0].map(f64::to_le_bytes).concat()),
+            ),
+            "not a whole number",
+        ),
+        (
+            "matrix-market",
+            "coordinate.mtx",
+            text("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 nan\n"),
+            "weight NaN",
+        ),
+        ("metis", "weighted.graph", text("3 2 001\n2 inf\n1 inf 3 8\n2 8\n"), "weight"),
+        ("edge-list", "large.csv", text("source,target,weight\n1,2,NaN\n"), "finite and not negative"),
+        ("edge-list", "large.csv", text("source,target,weight\n1,2,-0.5\n"), "finite and not negative"),
+    ]
+}
+
+#[test]
+fn absurd_sizes_and_numbers_that_are_none_are_named() {
+    for (format, name, bytes, said) in absurd_sizes().into_iter().chain(wrong_numbers()) {
+        let found = known()
+            .find(|sample| sample.format == format && sample.files.iter().any(|(held, _)| *held == name));
+        let Some(sample) = found else { continue };
+        let error = refused(&sample.with(name, bytes), name, said);
+        assert!(error.contains(said), "{format} {name}, {said}: {error}");
+    }
+}
