@@ -57,22 +57,25 @@ pub(super) fn join(
 ) -> Result<Parts> {
     let mut parts = (recognize(edges, options)?.read)(edges, options)?;
     parts.files.extend(nodes.into_iter().chain(labels).map(Path::to_owned));
-    let nodes = nodes.map(|path| open_features(path, options)).transpose()?;
-    let labels = labels.map(|path| open_labels(path, options)).transpose()?;
-    if let Some(mut nodes) = nodes {
-        parts.notes.append(&mut nodes.notes);
-        name_nodes(&mut parts, &nodes, "features")?;
+    let node_table = nodes.map(|path| open_features(path, options)).transpose()?;
+    let label_table = labels.map(|path| open_labels(path, options)).transpose()?;
+    // A table that does not fit is the fault of its own file.
+    let within = |path: Option<&Path>, error: Error| error.within(path.unwrap_or(edges));
+    if let Some(mut table) = node_table {
+        parts.notes.append(&mut table.notes);
+        name_nodes(&mut parts, &table, "features").map_err(|error| within(nodes, error))?;
         // What the edges' own file says of nodes gives way to the table.
-        parts.features = nodes.features.take().or(parts.features);
-        parts.labels = nodes.labels.take().or(parts.labels);
-    } else if let Some(labels) = &labels {
-        match &labels.ids {
-            Some(ids) => name_nodes_with_edges(&mut parts, ids, labels)?,
-            None => name_nodes(&mut parts, labels, "labels")?,
-        }
+        parts.features = table.features.take().or(parts.features);
+        parts.labels = table.labels.take().or(parts.labels);
+    } else if let Some(table) = &label_table {
+        let named = match &table.ids {
+            Some(ids) => name_nodes_with_edges(&mut parts, ids, table),
+            None => name_nodes(&mut parts, table, "labels"),
+        };
+        named.map_err(|error| within(labels, error))?;
     }
-    if let Some(labels) = labels {
-        parts.labels = labels_of_nodes(&mut parts, labels)?;
+    if let Some(table) = label_table {
+        parts.labels = labels_of_nodes(&mut parts, table).map_err(|error| within(labels, error))?;
     }
     Ok(parts)
 }
@@ -278,7 +281,7 @@ mod tests {
         assert_eq!((data.graph.nodes(), data.repairs.isolated), (5, 1));
         let short = opened(&NodeIds::Implicit, &[("features.txt", "1 2\n1 3\n1 4\n")]).unwrap_err();
         assert!(
-            short.to_string().starts_with("the edges name a node 3, but the features have 3 rows"),
+            short.to_string().contains(": the edges name a node 3, but the features have 3 rows"),
             "{short}"
         );
         let names = NodeIds::from_names(["a", "b", "c", "d"].map(Into::into).to_vec()).unwrap();
@@ -286,7 +289,7 @@ mod tests {
         assert!(text.to_string().contains("by text"), "{text}");
         let both = [("features.csv", "1,2\n1,3\n1,4\n1,5\n"), ("labels.txt", "0\n1\n1\n")];
         let differ = opened(&NodeIds::Implicit, &both).unwrap_err().to_string();
-        assert_eq!(differ, "labels have 3 rows but the graph has 4 nodes");
+        assert!(differ.ends_with(": labels have 3 rows but the graph has 4 nodes"), "{differ}");
     }
 
     #[test]

@@ -229,7 +229,7 @@ fn value(field: &[u8]) -> Result<f32, String> {
         Some(value) if value.is_finite() => Ok(value),
         Some(value) => Err(format!("is {value}; features must be finite")),
         None if field.is_empty() => Err("is empty".into()),
-        None => Err(format!("holds '{}', which is not a number", text::shown(field))),
+        None => Err(format!("holds {}, which is not a number", text::shown(field))),
     }
 }
 
