@@ -11,6 +11,9 @@ const MOST_LEVELS: usize = 32;
 /// Checks magic, footer length and schema of a whole file.
 pub(super) fn check(file: &[u8]) -> Result<(), String> {
     let cut = || "is cut short: the end of a Parquet file is missing".to_owned();
+    if !file.starts_with(b"PAR1") && !file.starts_with(b"PARE") {
+        return Err("is not a Parquet file".into());
+    }
     let (body, magic) = file.split_last_chunk::<4>().ok_or_else(cut)?;
     if magic == b"PARE" {
         return Err("is encrypted".into());
