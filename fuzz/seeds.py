@@ -100,7 +100,8 @@ def masks() -> bytes:
 
 def geom_gcn() -> None:
     edges = b"id\tid\n" + b"".join(b"%d\t%d\n" % pair for pair in PAIRS)
-    for rows in (b"0\t0,1\t0\n1\t1,1\t1\n", b"n\tf\tl\n1\t7,3\t1\n0\t2\t0\n"):
+    for first, features in ((b"", b"0,1"), (b"n\tf\tl\n", b"7,3,12")):
+        rows = first + b"".join(b"%d\t%s\t%d\n" % (node, features, node % 2) for node in (1, 0, 2, 4, 3))
         files = {"out1_graph_edges.txt": edges, "out1_node_feature_label.txt": rows}
         folder("geom-gcn", files)
         folder("geom-gcn", files | {"a_split_0.6_0.2_0.npz": masks()})

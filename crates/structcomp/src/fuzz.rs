@@ -38,7 +38,7 @@ pub fn recognize(bytes: &[u8]) {
 
 fn open(format: Option<&str>, bytes: &[u8]) {
     let Some((kind, bytes)) = bytes.split_first() else { return };
-    let path = if kind % 2 == 0 { file("data.graph", bytes) } else { folder(bytes) };
+    let path = if kind % 2 == 0 { file("data", bytes) } else { folder(bytes) };
     let feature_norm = match kind >> 1 & 3 {
         0 => FeatureNorm::None,
         1 => FeatureNorm::RowL1,
