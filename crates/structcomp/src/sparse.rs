@@ -79,13 +79,36 @@ impl Csr {
         (0..self.rows()).into_par_iter().all(|row| self.row(row).0.windows(2).all(|pair| pair[0] < pair[1]))
     }
 
-    fn sorted(&self) -> Self {
+    fn sorted(mut self) -> Self {
+        let mut rest = (&mut self.indices[..], &mut self.values[..]);
+        let rows: Vec<(&mut [u32], &mut [f32])> = self
+            .offsets
+            .windows(2)
+            .map(|row| {
+                let (columns, columns_left) =
+                    std::mem::take(&mut rest.0).split_at_mut((row[1] - row[0]) as usize);
+                let (values, values_left) = std::mem::take(&mut rest.1).split_at_mut(columns.len());
+                rest = (columns_left, values_left);
+                (columns, values)
+            })
+            .collect();
+        rows.into_par_iter().for_each_init(Vec::new, |entries: &mut Vec<(u32, f32)>, (columns, values)| {
+            entries.clear();
+            entries.extend(columns.iter().copied().zip(values.iter().copied()));
+            entries.sort_by_key(|&(column, _)| column);
+            for ((column, value), entry) in columns.iter_mut().zip(values).zip(&*entries) {
+                (*column, *value) = *entry;
+            }
+        });
+        if self.is_sorted() { self } else { self.without_repeats() }
+    }
+
+    /// Adds up entries of one row and column, which must be neighbours.
+    fn without_repeats(&self) -> Self {
         let rows: Vec<Vec<(u32, f32)>> = (0..self.rows())
-            .into_par_iter()
             .map(|row| {
                 let (columns, values) = self.row(row);
                 let mut entries: Vec<_> = columns.iter().copied().zip(values.iter().copied()).collect();
-                entries.sort_by_key(|&(column, _)| column);
                 entries.dedup_by(|next, kept| {
                     let same = next.0 == kept.0;
                     if same {

@@ -339,16 +339,15 @@ fn blanks(line: &[u8], mut at: usize) -> usize {
 
 /// The number at `at`, if it is below 2^32; `at` moves behind it.
 fn digits(line: &[u8], at: &mut usize) -> Option<u32> {
-    let start = *at;
     let mut number = 0u64;
-    while let Some(digit) = line.get(*at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
-        number = number * 10 + digit as u64;
-        *at += 1;
-        if number > u32::MAX as u64 {
-            return None;
-        }
+    let mut length = 0;
+    for digit in line[*at..].iter().map(|byte| byte.wrapping_sub(b'0')).take_while(|&digit| digit < 10) {
+        number = number.wrapping_mul(10).wrapping_add(digit as u64);
+        length += 1;
     }
-    (*at > start).then_some(number as u32)
+    *at += length;
+    // Nineteen digits cannot wrap; leading zeros beyond that are for the careful reader.
+    u32::try_from(number).ok().filter(|_| (1..20).contains(&length))
 }
 
 #[cfg(test)]

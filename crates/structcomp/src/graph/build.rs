@@ -6,7 +6,7 @@
 //! both directions.
 
 use super::{Graph, MAX_NODES};
-use crate::{Error, Result};
+use crate::{Error, Result, vectors::prefetch};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -304,7 +304,8 @@ fn row_starts<T: Listed>(nodes: usize, edges: &[T]) -> Vec<u64> {
     offsets
 }
 
-/// Writes both directions of every edge. Edges come in ascending order, so rows fill up sorted.
+/// Writes both directions of every edge. Edges come in ascending order, so rows fill up sorted:
+/// first the smaller neighbours, then the larger.
 ///
 /// Each task owns a range of rows and walks the edges for it; more tasks than threads would only
 /// repeat the walk. The result is the same for any number of them.
@@ -343,22 +344,34 @@ fn fill_range<T: Listed>(
 ) {
     let base = offsets[rows.start];
     let mut next: Vec<usize> = offsets[rows.clone()].iter().map(|&at| (at - base) as usize).collect();
-    let mut put = |row: u32, target: u32, weight: f32| {
-        if let Some(at) = (row as usize).checked_sub(rows.start).and_then(|row| next.get_mut(row)) {
-            targets[*at] = target;
-            if T::WEIGHTED {
-                weights[*at] = weight;
-            }
-            *at += 1;
+    let mut put = |at: &mut usize, target: u32, weight: f32| {
+        targets[*at] = target;
+        if T::WEIGHTED {
+            weights[*at] = weight;
         }
+        *at += 1;
     };
-    let reach = edges.partition_point(|edge| (ends(edge.key()).0 as usize) < rows.end);
-    for edge in &edges[..reach] {
+    let end_of = |node: usize| edges.partition_point(|edge| (ends(edge.key()).0 as usize) < node);
+    let reach = &edges[..end_of(rows.end)];
+    // The larger end's row gets the smaller neighbours first; where it lies is a matter of chance,
+    // so it is fetched ahead, which makes the whole walk a third faster (`benchmarks/load.py`).
+    let row_of = |edge: &T| (ends(edge.key()).1 as usize).wrapping_sub(rows.start);
+    for (i, edge) in reach.iter().enumerate() {
+        if let Some(later) = reach.get(i + AHEAD).and_then(|edge| next.get(row_of(edge))) {
+            prefetch(later);
+        }
+        if let Some(at) = next.get_mut(row_of(edge)) {
+            put(at, ends(edge.key()).0, edge.weight());
+        }
+    }
+    for edge in &reach[end_of(rows.start)..] {
         let (u, v) = ends(edge.key());
-        put(v, u, edge.weight());
-        put(u, v, edge.weight());
+        put(&mut next[u as usize - rows.start], v, edge.weight());
     }
 }
+
+/// How many edges ahead a row's place is fetched.
+const AHEAD: usize = 32;
 
 #[cfg(test)]
 mod tests {
