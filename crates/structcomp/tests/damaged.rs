@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 use structcomp::{
-    Budget, Dataset, Graph, Seed,
+    Budget, Dataset, FeatureNorm, Graph, Seed,
     data::{self, FORMATS, Options},
 };
 use zip::CompressionMethod::{Deflated, Stored};
@@ -454,4 +454,17 @@ fn absurd_sizes_and_numbers_that_are_none_are_named() {
         let error = refused(&sample.with(name, bytes), name, said);
         assert!(error.contains(said), "{format} {name}, {said}: {error}");
     }
+}
+
+#[test]
+fn rows_that_claim_to_be_wide_are_not_made_dense() {
+    let wide = npy("<i8", "(2,)", &longs(&[3, 4_000_000_000]));
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("wide.npz");
+    std::fs::write(&path, gnn_benchmark_with(Stored, "attr_shape", wide)).unwrap();
+    let options = |feature_norm| Options { budget: BUDGET, feature_norm, ..Options::default() };
+    let sparse = data::open(&path, &options(FeatureNorm::RowL2)).unwrap();
+    assert_eq!(sparse.features.unwrap().cols(), 4_000_000_000);
+    let error = data::open(&path, &options(FeatureNorm::Standardize)).unwrap_err().to_string();
+    assert!(error.contains("wide.npz: standardised features") && error.contains("44.7 GiB"), "{error}");
 }
