@@ -165,6 +165,25 @@ fn graphs_and_ids_survive_conversion() {
 }
 
 #[test]
+fn features_are_spread_and_noise_is_added() {
+    let folder = folder();
+    std::fs::write(folder.path().join("x.csv"), "id,a\n1,1\n2,2\n3,6\n9,3\n").unwrap();
+    let files = ["--features", "x.csv"];
+    stdout(
+        folder.path(),
+        &[&["convert", "edges.txt", "z.csv", "--hops", "1", "--normalization", "row"][..], &files].concat(),
+    );
+    // 9 - 1 - 2 - 3: each row is the mean over the node and its neighbours.
+    let found = std::fs::read_to_string(folder.path().join("z.csv")).unwrap();
+    assert_eq!(found, "id,0\n1,2\n2,3\n3,4\n9,2\n");
+    stdout(folder.path(), &["convert", "edges.txt", "noisy.csv", "--random-edges", "1"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("noisy.csv")).unwrap().lines().count(), 1 + 4);
+    assert!(
+        failure(folder.path(), &["convert", "edges.txt", "z.npy", "--hops", "1"]).1.contains("no features")
+    );
+}
+
+#[test]
 fn synthetic_data_says_so_and_does_not_depend_on_threads() {
     let folder = folder();
     let small = ["--nodes", "600", "--edges", "1500", "--isolated", "7", "--seed", "3"];
