@@ -128,8 +128,7 @@ impl Layout {
         entry: fn(u64, f32) -> T,
     ) -> Result<Option<Vec<T>>> {
         let pieces = text::pieces(&text[self.body..]);
-        let rows: Vec<usize> =
-            pieces.par_iter().map(|piece| memchr::memchr_iter(b'\n', piece).count() + 1).collect();
+        let rows: Vec<usize> = pieces.par_iter().map(|piece| text::line_count(piece)).collect();
         let total: usize = rows.iter().sum();
         options.budget.check_items("the edge list", total as u64, size_of::<T>() as u64)?;
         let mut edges = vec![T::default(); total];
@@ -147,7 +146,10 @@ impl Layout {
         let Some(used): Option<Vec<usize>> = used.into_iter().collect() else { return Ok(None) };
         let (mut from, mut to) = (0, 0);
         for (count, used) in rows.into_iter().zip(used) {
-            edges.copy_within(from..from + used, to);
+            // Only where comments left gaps is there anything to move.
+            if from != to {
+                edges.copy_within(from..from + used, to);
+            }
             from += count;
             to += used;
         }

@@ -15,7 +15,7 @@ pub(crate) fn parse_rows<T: Copy + Default + Send>(
     parse: impl Fn(&[u8], &mut [T]) -> Result<(), String> + Sync,
 ) -> Result<Vec<T>> {
     let chunks = text::pieces(text);
-    let lines: Vec<usize> = chunks.par_iter().map(|chunk| line_count(chunk)).collect();
+    let lines: Vec<usize> = chunks.par_iter().map(|chunk| text::line_count(chunk)).collect();
     let rows: usize = lines.iter().sum();
     let items = (rows as u64).saturating_mul(width as u64);
     // A first line that is far wider than the rest must not size the array.
@@ -45,10 +45,6 @@ pub(crate) fn parse_rows<T: Copy + Default + Send>(
 /// The numbers in the first line; 0 where there is none.
 pub(crate) fn width(text: &[u8]) -> usize {
     text::lines(text).next().map_or(0, |(_, line)| line.split(|&byte| byte == b',').count())
-}
-
-fn line_count(chunk: &[u8]) -> usize {
-    memchr::memchr_iter(b'\n', chunk).count() + !chunk.ends_with(b"\n") as usize
 }
 
 #[cfg(test)]

@@ -81,6 +81,11 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
+/// How many lines there are, the last of which may lack its end.
+pub(crate) fn line_count(text: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', text).count() + (!text.is_empty() && !text.ends_with(b"\n")) as usize
+}
+
 /// The line, from 1, that holds the byte at `at`.
 pub(crate) fn line_number(text: &[u8], at: usize) -> u64 {
     memchr::memchr_iter(b'\n', &text[..at.min(text.len())]).count() as u64 + 1
