@@ -365,7 +365,8 @@ fn digits(line: &[u8], at: &mut usize) -> Option<u32> {
 fn eight_digits(bytes: &[u8; 8]) -> (u64, usize) {
     let values = u64::from_le_bytes(*bytes) ^ 0x3030_3030_3030_3030;
     // The top bit of a byte that is no digit: over nine, or over 127 to begin with.
-    let others = ((values & 0x7f7f_7f7f_7f7f_7f7f) + 0x7676_7676_7676_7676 | values) & 0x8080_8080_8080_8080;
+    let over_nine = (values & 0x7f7f_7f7f_7f7f_7f7f) + 0x7676_7676_7676_7676;
+    let others = (over_nine | values) & 0x8080_8080_8080_8080;
     let length = (others.trailing_zeros() / 8) as usize;
     if length == 0 {
         return (0, 0);
