@@ -191,6 +191,9 @@ def tables() -> None:
         return
     dataset("edge-list", pa.compress(b"0 1\n1 2\n", codec="zstd", asbytes=True))
     columns = {"src": [u for u, _ in PAIRS], "dst": [v for _, v in PAIRS], "weight": [0.5, 1.0, 2.0, 1.0]}
+    delta = {"src": "DELTA_BINARY_PACKED", "dst": "PLAIN", "weight": "BYTE_STREAM_SPLIT"}
+    for more in ({"data_page_version": "2.0"}, {"use_dictionary": False, "column_encoding": delta}):
+        dataset("parquet", written(lambda out: pq.write_table(pa.table(columns), out, compression="none", **more)))
     listed = pa.table({"id": list("abc"), "label": ["x", None, "y"], "f": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]})
     for codec in ("none", "snappy", "zstd", "gzip", "lz4"):
         dataset("parquet", *(written(lambda out: pq.write_table(table, out, compression=codec)) for table in (
