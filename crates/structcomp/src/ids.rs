@@ -60,6 +60,9 @@ impl NodeIds {
 }
 
 fn first_repeat<T: Ord>(ids: &[T]) -> Option<&T> {
+    if ids.is_sorted_by(|a, b| a < b) {
+        return None;
+    }
     let mut sorted: Vec<&T> = ids.iter().collect();
     sorted.sort_unstable();
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])

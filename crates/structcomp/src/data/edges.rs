@@ -88,10 +88,14 @@ impl RawEdges {
         };
         match self {
             Self::Small(mut pairs) => {
-                pairs.par_iter_mut().for_each(|pair| *pair = of_pair(*pair));
-                let before = pairs.len();
-                pairs.retain(|&pair| pair != GONE);
-                let unknown = (before - pairs.len()) as u64;
+                let rename = |pair: &mut u64| {
+                    *pair = of_pair(*pair);
+                    (*pair == GONE) as u64
+                };
+                let unknown = pairs.par_iter_mut().map(rename).sum();
+                if unknown > 0 {
+                    pairs.retain(|&pair| pair != GONE);
+                }
                 (EdgeList::from_packed(pairs), unknown)
             }
             Self::SmallWeighted(mut pairs) => {
@@ -191,15 +195,16 @@ impl RawEdges {
 
 /// The set of ids that occur, and the place of each among them.
 enum Present {
-    /// One bit an id, and for each word how many ids lie before it.
-    Bits(Vec<u64>, Vec<u32>),
+    /// For 32 ids at a time: how many ids lie before them, and below that one bit for each. One
+    /// word, so that finding a place reads memory once.
+    Bits(Vec<u64>),
     /// For ids too far apart for that.
     Sorted(Vec<u64>),
 }
 
 impl Present {
     fn of(edges: &RawEdges) -> Self {
-        let words = edges.largest_id().unwrap_or(0) / 64 + 1;
+        let words = edges.largest_id().unwrap_or(0) / 32 + 1;
         // The bits may take as much memory as the edges do, and always a few MiB.
         if words <= (edges.len() as u64).max(1 << 20) {
             Self::bits(edges, words as usize)
@@ -212,20 +217,19 @@ impl Present {
         let bits: Vec<AtomicU64> =
             (0..if edges.len() == 0 { 0 } else { words }).map(|_| AtomicU64::new(0)).collect();
         edges.each_id(|id| {
-            let (word, bit) = (&bits[(id / 64) as usize], 1 << (id % 64));
+            let (word, bit) = (&bits[(id / 32) as usize], 1 << (id % 32));
             // Most ids have been seen before; reading first keeps the caches calm.
             if word.load(Relaxed) & bit == 0 {
                 word.fetch_or(bit, Relaxed);
             }
         });
-        let bits: Vec<u64> = bits.into_iter().map(AtomicU64::into_inner).collect();
-        let before = bits.iter().scan(0, |sum, word| {
-            let before = *sum;
-            *sum += word.count_ones();
-            Some(before)
+        let counted = bits.into_iter().scan(0u64, |before, word| {
+            let bits = word.into_inner();
+            let counted = *before << 32 | bits;
+            *before += bits.count_ones() as u64;
+            Some(counted)
         });
-        let before = before.collect();
-        Self::Bits(bits, before)
+        Self::Bits(counted.collect())
     }
 
     fn sorted(edges: &RawEdges) -> Self {
@@ -244,31 +248,37 @@ impl Present {
 
     fn count(&self) -> usize {
         match self {
-            Self::Bits(bits, _) => bits.iter().map(|word| word.count_ones() as usize).sum(),
+            Self::Bits(words) => {
+                words.last().map_or(0, |&last| (last >> 32) as usize + (last as u32).count_ones() as usize)
+            }
             Self::Sorted(ids) => ids.len(),
         }
     }
 
     fn rank(&self, id: u64) -> u32 {
         match self {
-            Self::Bits(bits, before) => {
-                let word = (id / 64) as usize;
-                before[word] + (bits[word] & ((1 << (id % 64)) - 1)).count_ones()
+            Self::Bits(words) => {
+                let word = words[(id / 32) as usize];
+                (word >> 32) as u32 + (word as u32 & ((1 << (id % 32)) - 1)).count_ones()
             }
             Self::Sorted(ids) => ids.partition_point(|&other| other < id) as u32,
         }
     }
 
     fn ids(&self) -> Vec<u64> {
-        match self {
-            Self::Bits(bits, _) => (0u64..)
-                .zip(bits)
-                .flat_map(|(at, &word)| {
-                    (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 64 + bit)
-                })
-                .collect(),
-            Self::Sorted(ids) => ids.clone(),
+        let words = match self {
+            Self::Bits(words) => words,
+            Self::Sorted(ids) => return ids.clone(),
+        };
+        let mut ids = Vec::with_capacity(self.count());
+        for (first, &word) in (0u64..).step_by(32).zip(words) {
+            let mut left = word as u32;
+            while left != 0 {
+                ids.push(first + left.trailing_zeros() as u64);
+                left &= left - 1;
+            }
         }
+        ids
     }
 }
 

@@ -251,21 +251,68 @@ fn into_buckets<T: Listed>(nodes: usize, listed: &mut [T]) -> Vec<usize> {
             Some(*end)
         })
         .collect();
-    let mut next: Vec<usize> = ends.iter().zip(&sizes).map(|(end, size)| end - size).collect();
-    for home in 0..BUCKETS {
-        while next[home] < ends[home] {
-            // Follow the cycle of displaced entries until one belongs here.
-            let mut held = listed[next[home]];
-            while bucket(&held) != home {
-                let place = &mut next[bucket(&held)];
-                std::mem::swap(&mut held, &mut listed[*place]);
-                *place += 1;
-            }
-            listed[next[home]] = held;
-            next[home] += 1;
-        }
-    }
+    let starts: Vec<usize> = ends.iter().zip(&sizes).map(|(end, size)| end - size).collect();
+    // Halves are never quite equal; an eighth more saves cutting the larger one again.
+    let task = (listed.len() / rayon::current_num_threads() + listed.len() / 8).max(1 << 16);
+    spread(listed, 0, &starts, &ends, task, &bucket);
     sizes
+}
+
+/// Moves entries to their buckets, which begin and end at the given places from `first` on: a list
+/// larger than `task` is cut in two at the bucket in its middle, so that threads can share it.
+fn spread<T: Listed>(
+    listed: &mut [T],
+    first: usize,
+    starts: &[usize],
+    ends: &[usize],
+    task: usize,
+    bucket: &(impl Fn(&T) -> usize + Sync),
+) {
+    let base = starts[0];
+    if listed.len() <= task || starts.len() == 1 {
+        let mut next: Vec<usize> = starts.iter().map(|start| start - base).collect();
+        for home in 0..starts.len() {
+            while next[home] < ends[home] - base {
+                // Follow the cycle of displaced entries until one belongs here.
+                let mut held = listed[next[home]];
+                while bucket(&held) - first != home {
+                    let place = &mut next[bucket(&held) - first];
+                    std::mem::swap(&mut held, &mut listed[*place]);
+                    *place += 1;
+                }
+                listed[next[home]] = held;
+                next[home] += 1;
+            }
+        }
+        return;
+    }
+    let half = starts.partition_point(|start| start - base < listed.len() / 2).clamp(1, starts.len() - 1);
+    let is_low = |edge: &T| bucket(edge) < first + half;
+    let middle = listed.len() / 2;
+    let (left, right) = listed.split_at_mut(middle);
+    let (low, low_right) = rayon::join(|| low_first(left, is_low), || low_first(right, is_low));
+    let high = middle - low;
+    let swapped = high.min(low_right);
+    // What is high at the end of the left half and low at the start of the right one changes places.
+    let (front, back) = listed[low..middle + low_right].split_at_mut(high);
+    let ahead = back.len() - swapped;
+    front[..swapped].swap_with_slice(&mut back[ahead..]);
+    let (below, above) = listed.split_at_mut(low + low_right);
+    rayon::join(
+        || spread(below, first, &starts[..half], &ends[..half], task, bucket),
+        || spread(above, first + half, &starts[half..], &ends[half..], task, bucket),
+    );
+}
+
+/// Moves the low entries to the front, without a branch on which they are; how many.
+fn low_first<T: Copy>(listed: &mut [T], is_low: impl Fn(&T) -> bool) -> usize {
+    let mut low = 0;
+    for at in 0..listed.len() {
+        let entry = listed[at];
+        listed.swap(low, at);
+        low += is_low(&entry) as usize;
+    }
+    low
 }
 
 /// Moves one entry of each edge to the front, in order; how many, and what goes.
@@ -444,6 +491,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn entries_reach_their_buckets_however_the_list_is_cut(
+            keys in prop::collection::vec(0u64..9, 0..200),
+            task in 1usize..64,
+        ) {
+            let bucket = |key: &u64| *key as usize;
+            let mut expected = keys.clone();
+            expected.sort_unstable();
+            let starts: Vec<usize> = (0..9).map(|key| expected.partition_point(|&k| k < key)).collect();
+            let ends: Vec<usize> = (0..9).map(|key| expected.partition_point(|&k| k <= key)).collect();
+            let mut spread_out = keys;
+            spread(&mut spread_out, 0, &starts, &ends, task, &bucket);
+            prop_assert_eq!(spread_out, expected);
+        }
+
         #[test]
         fn order_direction_and_repeats_do_not_change_a_byte(
             edges in prop::collection::vec((0u32..40, 0u32..40, any::<bool>(), 1usize..3), 0..200),
