@@ -1,0 +1,166 @@
+//! Clusters of nodes: what a partition is, and the methods that make one.
+
+mod config;
+mod part_file;
+mod random;
+
+pub use config::{Method, Partitioning, Refine};
+pub use random::Random;
+
+use crate::{Error, Graph, Result, Seed};
+
+/// Splits the nodes of a graph into clusters.
+///
+/// Every method gives the same bytes for the same seed, whatever the number of threads, and no
+/// method returns an empty cluster. Those that cannot promise the number of clusters asked for
+/// say so in their own documentation.
+pub trait Partitioner: Sync {
+    /// The clusters of `graph`, `clusters` of them.
+    fn partition(&self, graph: &Graph, clusters: usize, seed: Seed) -> Result<Partition>;
+}
+
+/// The assignment P' of nodes to clusters: node `v` lies in cluster `of(v)`.
+///
+/// Clusters are numbered from 0 and none is empty.
+///
+/// ```
+/// use structcomp::Partition;
+///
+/// let partition = Partition::new(vec![0, 1, 0])?;
+/// assert_eq!(partition.members(0), [0, 2]);
+/// assert_eq!(partition.sizes().collect::<Vec<_>>(), [2, 1]);
+/// assert!(Partition::new(vec![0, 2]).is_err(), "cluster 1 is empty");
+/// # Ok::<(), structcomp::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    cluster: Vec<u32>,
+    starts: Vec<u32>,
+    members: Vec<u32>,
+}
+
+impl Partition {
+    /// A partition from the cluster of each node; an error where a cluster is empty.
+    pub fn new(cluster: Vec<u32>) -> Result<Self> {
+        let clusters = cluster.iter().max().map_or(0, |&last| last as usize + 1);
+        let empty = |at: usize| {
+            Error::Input(format!("cluster {at} of {clusters} is empty; number the clusters without gaps"))
+        };
+        let nodes = cluster.len();
+        if clusters > nodes {
+            let mut used = vec![false; nodes];
+            cluster.iter().filter(|&&c| (c as usize) < nodes).for_each(|&c| used[c as usize] = true);
+            return Err(empty(used.iter().position(|used| !used).unwrap_or(nodes)));
+        }
+        let partition = Self::with_members(cluster, clusters);
+        let gap = partition.sizes().position(|size| size == 0);
+        match gap {
+            Some(at) => Err(empty(at)),
+            None => Ok(partition),
+        }
+    }
+
+    /// A partition from any numbers, equal for nodes of the same cluster. Clusters are renumbered
+    /// from 0 in the order of these numbers, so gaps close.
+    pub fn renumbered(mut label: Vec<u32>) -> Self {
+        let mut names = label.clone();
+        names.sort_unstable();
+        names.dedup();
+        for label in &mut label {
+            *label = names.partition_point(|name| name < label) as u32;
+        }
+        Self::with_members(label, names.len())
+    }
+
+    fn with_members(cluster: Vec<u32>, clusters: usize) -> Self {
+        let mut starts = vec![0; clusters + 1];
+        cluster.iter().for_each(|&c| starts[c as usize + 1] += 1);
+        for c in 0..clusters {
+            starts[c + 1] += starts[c];
+        }
+        let mut next = starts.clone();
+        let mut members = vec![0; cluster.len()];
+        for (node, &c) in (0..).zip(&cluster) {
+            members[next[c as usize] as usize] = node;
+            next[c as usize] += 1;
+        }
+        Self { cluster, starts, members }
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.cluster.len()
+    }
+
+    /// How many clusters there are; none of them is empty.
+    pub fn clusters(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The cluster of a node.
+    pub fn of(&self, node: u32) -> u32 {
+        self.cluster[node as usize]
+    }
+
+    /// The cluster of every node.
+    pub fn assignment(&self) -> &[u32] {
+        &self.cluster
+    }
+
+    /// The nodes of a cluster, in ascending order.
+    pub fn members(&self, cluster: u32) -> &[u32] {
+        &self.members[self.starts[cluster as usize] as usize..self.starts[cluster as usize + 1] as usize]
+    }
+
+    /// How many nodes each cluster has.
+    pub fn sizes(&self) -> impl Iterator<Item = usize> + '_ {
+        self.starts.windows(2).map(|range| (range[1] - range[0]) as usize)
+    }
+
+    /// The nodes in the order of their clusters.
+    pub fn by_cluster(&self) -> &[u32] {
+        &self.members
+    }
+}
+
+/// Refuses a number of clusters that no partition of `nodes` nodes can have.
+fn check_clusters(nodes: usize, clusters: usize) -> Result<()> {
+    match clusters {
+        _ if nodes == 0 => Err(Error::Input("the graph has no nodes to put into clusters".into())),
+        0 => Err(Error::Input("the number of clusters must be at least 1".into())),
+        _ if clusters > nodes => Err(Error::Input(format!(
+            "{clusters} clusters cannot be made of {nodes} nodes without empty ones; ask for at most {nodes}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_grouped_by_cluster() {
+        let partition = Partition::new(vec![1, 0, 1, 2]).unwrap();
+        assert_eq!(partition.clusters(), 3);
+        assert_eq!(partition.members(1), [0, 2]);
+        assert_eq!(partition.by_cluster(), [1, 0, 2, 3]);
+        assert_eq!((partition.of(3), partition.nodes()), (2, 4));
+        assert_eq!(Partition::new(vec![]).unwrap().clusters(), 0);
+    }
+
+    #[test]
+    fn gaps_are_refused_or_closed() {
+        assert!(Partition::new(vec![0, 2]).unwrap_err().to_string().contains("cluster 1 of 3 is empty"));
+        assert!(Partition::new(vec![0, u32::MAX]).is_err());
+        let closed = Partition::renumbered(vec![7, 2, u32::MAX, 7]);
+        assert_eq!(closed.assignment(), [1, 0, 2, 1]);
+    }
+
+    #[test]
+    fn impossible_numbers_of_clusters_are_refused() {
+        assert!(check_clusters(3, 4).unwrap_err().to_string().contains("at most 3"));
+        assert!(check_clusters(3, 0).is_err() && check_clusters(0, 1).is_err());
+        assert!(check_clusters(3, 3).is_ok() && check_clusters(3, 1).is_ok());
+    }
+}
