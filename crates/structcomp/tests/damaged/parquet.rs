@@ -228,6 +228,16 @@ fn headers_that_contradict_themselves_or_their_column_are_refused() {
 }
 
 #[test]
+fn bytes_that_are_said_to_hold_no_value_are_refused() {
+    let texts = |pages| Table { kind: TEXT, has_dictionary: true, ..numbers(pages) };
+    let pages = [dictionary(0, &TWO), plain(2, DICTIONARY, &[1, 4, 0])].concat();
+    texts(pages).refused("column 'source', page 0: a dictionary of 0 values in 16 bytes");
+    texts(plain(0, PLAIN, &TWO)).refused("no values in 16 bytes");
+    let nulls = Struct::default().int(1, 2).int(2, 2).int(3, 2).int(4, PLAIN).int(5, 0).int(6, 0);
+    texts(page(3, [16; 2], nulls, &TWO)).refused("no values in 16 bytes");
+}
+
+#[test]
 fn pages_that_unpack_to_more_than_they_claim_are_refused() {
     let zeros = gzip(&vec![0; 320 << 20]);
     let pages = page(0, [16, zeros.len() as i64], values(2, PLAIN), &zeros);

@@ -28,7 +28,8 @@ pub(super) struct Table {
 }
 
 /// Calls the decoder such that a panic in it becomes an error: its own checks of sizes and of
-/// nested levels are partly assertions, which a damaged file can trip.
+/// nested levels are partly assertions, which a damaged file can trip. What the program does at a
+/// panic, usually to print it, is the program's and is left alone: it is one for all threads.
 pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(Error::format(path, "is damaged: the Parquet decoder gave up")))

@@ -86,6 +86,7 @@ enum Kind {
 
 const DAMAGED: &str = "its header is damaged";
 /// Numbers of encodings.
+const PLAIN: usize = 0;
 const DELTA_LENGTHS: usize = 6;
 const DELTA_TEXTS: usize = 7;
 
@@ -128,8 +129,18 @@ impl Page {
         }
         match self.kind {
             // A dictionary may hold values that do not occur, but each takes its bytes.
-            Kind::Dictionary { values } if values > self.unpacked / bytes_of_a_value(chunk) => {
+            Kind::Dictionary { values }
+                if values > self.unpacked / bytes_of_a_value(chunk) || (values == 0 && self.unpacked > 0) =>
+            {
                 Err(format!("a dictionary of {values} values in {} bytes", self.unpacked))
+            }
+            Kind::Data { values: 0, encoding: PLAIN } if self.unpacked > 0 && is_flat(chunk) => {
+                Err(format!("no values in {} bytes", self.unpacked))
+            }
+            Kind::DataV2 { values, nulls, encoding: PLAIN, levels, .. }
+                if values == nulls && self.unpacked > levels =>
+            {
+                Err(format!("no values in {} bytes", self.unpacked))
             }
             Kind::DataV2 { values, nulls, rows, .. } if nulls.max(rows) > values => {
                 Err(format!("{values} values cannot be {nulls} nulls and {rows} rows"))
@@ -227,6 +238,12 @@ fn natural(thrift: &mut Thrift) -> Result<usize, &'static str> {
         ..0 => Err("its header has a negative size"),
         size => i32::try_from(size).map(|size| size as usize).map_err(|_| DAMAGED),
     }
+}
+
+/// Whether a column has a value in each row, so that no levels stand before them.
+fn is_flat(chunk: &ColumnChunkMetaData) -> bool {
+    let about = chunk.column_descr();
+    about.max_def_level() == 0 && about.max_rep_level() == 0
 }
 
 /// The fewest bytes of a value that is written out.
