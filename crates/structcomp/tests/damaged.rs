@@ -8,6 +8,9 @@
 
 #[path = "damaged/allocation.rs"]
 mod allocation;
+#[cfg(feature = "parquet")]
+#[path = "damaged/parquet.rs"]
+mod parquet;
 #[path = "damaged/samples.rs"]
 mod samples;
 

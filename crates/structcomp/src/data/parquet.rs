@@ -3,6 +3,8 @@
 #[cfg(feature = "parquet")]
 mod cells;
 #[cfg(feature = "parquet")]
+mod delta;
+#[cfg(feature = "parquet")]
 mod edges;
 #[cfg(feature = "parquet")]
 mod file;
@@ -10,6 +12,10 @@ mod file;
 mod footer;
 #[cfg(feature = "parquet")]
 mod nodes;
+#[cfg(feature = "parquet")]
+mod pages;
+#[cfg(feature = "parquet")]
+mod thrift;
 
 use super::table::{NodeTable, Purpose};
 use super::{Format, Options, Parts, bytes::Head};

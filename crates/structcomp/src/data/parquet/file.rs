@@ -1,6 +1,6 @@
 //! A Parquet file, checked before the decoder sees it and read by row groups in parallel.
 
-use super::footer;
+use super::{delta, footer, pages};
 use crate::{Budget, Error, MappedFile, Result};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::DataType;
@@ -23,11 +23,13 @@ pub(super) struct Table {
     /// Rows of each row group.
     pub(super) groups: Vec<usize>,
     metadata: ArrowReaderMetadata,
+    bytes: MappedFile,
     texts: AtomicU64,
 }
 
 /// Calls the decoder such that a panic in it becomes an error: its own checks of sizes and of
-/// nested levels are partly assertions, which a damaged file can trip.
+/// nested levels are partly assertions, which a damaged file can trip. What the program does at a
+/// panic, usually to print it, is the program's and is left alone: it is one for all threads.
 pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(Error::format(path, "is damaged: the Parquet decoder gave up")))
@@ -35,7 +37,7 @@ pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Resul
 
 impl Table {
     /// Reads the footer. What the decoder would allocate or recurse for on the footer's word alone
-    /// is checked first; a page may still claim up to 2 GiB, which is the format's own limit.
+    /// is checked first; what pages claim is checked before they are read.
     pub(super) fn open(path: &Path, budget: &Budget) -> Result<Self> {
         let bytes = MappedFile::open(path)?;
         footer::check(&bytes).map_err(|what| Error::format(path, what))?;
@@ -47,7 +49,7 @@ impl Table {
         let groups = row_counts(metadata.metadata(), bytes.len() as u64, budget).map_err(|what| {
             what.unwrap_or_else(|| Error::format(path, "has a footer with impossible sizes"))
         })?;
-        Ok(Self { path: path.to_owned(), budget: *budget, groups, metadata, texts: AtomicU64::new(0) })
+        Ok(Self { path: path.to_owned(), budget: *budget, groups, metadata, bytes, texts: AtomicU64::new(0) })
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -96,10 +98,9 @@ impl Table {
         let mut columns = columns.to_vec();
         columns.sort_unstable();
         columns.dedup();
-        // A handle of its own: clones of one would share, and move, its position.
-        let file = File::open(&self.path).map_err(Error::io(&self.path))?;
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+        let at_once = at_once.min(self.check_pages(group, &mask)?);
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.file()?, self.metadata.clone())
             .with_row_groups(vec![group])
             .with_projection(mask)
             .with_batch_size(at_once)
@@ -107,6 +108,41 @@ impl Table {
             .map_err(|error| wrong(&self.path, error))?;
         let first = self.groups[..group].iter().sum();
         Ok(Batches { table: self, reader, columns, first, seen: 0, rows: self.groups[group] })
+    }
+
+    /// A handle of its own: clones of one would share, and move, its position.
+    fn file(&self) -> Result<File> {
+        File::open(&self.path).map_err(Error::io(&self.path))
+    }
+
+    /// Checks what the pages of some columns claim, and tells how many rows fit the budget at once
+    /// even if each has the longest text.
+    fn check_pages(&self, group: usize, mask: &ProjectionMask) -> Result<usize> {
+        let chunks = self.metadata.metadata().row_group(group).columns().iter().enumerate();
+        let mut longest = 1;
+        for (_, chunk) in chunks.filter(|&(leaf, _)| mask.leaf_included(leaf)) {
+            self.check_values(chunk, self.groups[group])?;
+            let found = pages::check(&self.bytes, chunk, &self.budget, |what| self.wrong(what))?;
+            if found.counted {
+                let rows = self.groups[group];
+                delta::check(self.file()?, chunk, rows, &self.budget, |what| self.wrong(what))?;
+            }
+            longest = longest.max(found.repeated_text);
+        }
+        // The decoder counts the bytes of texts in 32 bits with a sign.
+        let bytes = usize::try_from(self.budget.bytes).unwrap_or(usize::MAX).min(i32::MAX as usize);
+        Ok((bytes / longest).max(1))
+    }
+
+    /// A value in each row, or lists that fit the budget even if all values are in one row.
+    fn check_values(&self, chunk: &ColumnChunkMetaData, rows: usize) -> Result<()> {
+        let (name, values) = (chunk.column_path().string(), chunk.num_values() as u64);
+        if chunk.column_descr().max_rep_level() > 0 {
+            let size = pages::bytes_of_a_value(chunk) as u64;
+            return self.budget.check_items("a list column of a Parquet file", values, size);
+        }
+        let said = || self.wrong(format!("column '{name}' claims {values} values in {rows} rows"));
+        if values == rows as u64 { Ok(()) } else { Err(said()) }
     }
 }
 

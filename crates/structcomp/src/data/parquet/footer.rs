@@ -1,12 +1,9 @@
 //! A first look at a Parquet footer: is it there, and could its schema hurt the decoder?
 //!
 //! The decoder recurses into the schema and allocates for the children that each group claims, so
-//! the claims are checked here. The footer is in Thrift's compact encoding: a struct is a run of
-//! fields, each headed by a byte with the step from the last field's number in its upper half
-//! and the type in its lower half, ended by a zero byte.
+//! the claims are checked here.
 
-/// Deeper than any table of ours: a list column takes three levels.
-const MOST_LEVELS: usize = 32;
+use super::thrift::{I32, LIST, MOST_LEVELS, STRUCT, Thrift};
 
 /// Checks magic, footer length and schema of a whole file.
 pub(super) fn check(file: &[u8]) -> Result<(), String> {
@@ -31,10 +28,6 @@ pub(super) fn check(file: &[u8]) -> Result<(), String> {
         .ok_or_else(|| "has a damaged footer".into())
 }
 
-const LIST: u8 = 9;
-const STRUCT: u8 = 12;
-const I32: u8 = 5;
-
 /// Field 2 of the footer is the schema: its elements in the order of a walk, field 5 of each the
 /// number of its children. `None` where the bytes end or make no sense.
 fn schema_is_sane(thrift: &mut Thrift) -> Option<bool> {
@@ -56,7 +49,7 @@ fn schema_is_sane(thrift: &mut Thrift) -> Option<bool> {
 fn tree_is_sane(thrift: &mut Thrift, elements: u64) -> Option<bool> {
     let mut open: Vec<u64> = Vec::new();
     for element in 0..elements {
-        let children = thrift.children()?;
+        let children = children(thrift)?;
         if children > elements - element || open.len() > MOST_LEVELS {
             return Some(false);
         }
@@ -76,96 +69,17 @@ fn tree_is_sane(thrift: &mut Thrift, elements: u64) -> Option<bool> {
     Some(open.is_empty())
 }
 
-struct Thrift<'a> {
-    bytes: &'a [u8],
-}
-
-impl Thrift<'_> {
-    fn byte(&mut self) -> Option<u8> {
-        let (&first, rest) = self.bytes.split_first()?;
-        self.bytes = rest;
-        Some(first)
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= ((byte & 0x7f) as u64) << shift;
-            if byte & 0x80 == 0 {
-                return Some(value);
-            }
+/// Reads a schema element and tells how many children it claims.
+fn children(thrift: &mut Thrift) -> Option<u64> {
+    let (mut number, mut children) = (0, 0);
+    while let Some(kind) = thrift.field(&mut number)? {
+        match (number, kind) {
+            (5, I32) => children = u64::try_from(thrift.zigzag()?).ok()?,
+            (5, _) => return None,
+            _ => thrift.skip(kind, 0)?,
         }
-        None
     }
-
-    fn zigzag(&mut self) -> Option<i64> {
-        self.varint().map(|value| (value >> 1) as i64 ^ -((value & 1) as i64))
-    }
-
-    /// The type of the next field of a struct, `None` inside at its end; `number` follows.
-    fn field(&mut self, number: &mut i64) -> Option<Option<u8>> {
-        let head = self.byte()?;
-        if head == 0 {
-            return Some(None);
-        }
-        *number = match head >> 4 {
-            0 => self.zigzag()?,
-            step => number.checked_add(step as i64)?,
-        };
-        Some(Some(head & 0x0f))
-    }
-
-    /// The type and number of a list's items.
-    fn list(&mut self) -> Option<(u8, u64)> {
-        let head = self.byte()?;
-        let items = if head >> 4 == 15 { self.varint()? } else { (head >> 4) as u64 };
-        // An item takes a byte at least.
-        (items <= self.bytes.len() as u64).then_some((head & 0x0f, items))
-    }
-
-    /// Reads a schema element and tells how many children it claims.
-    fn children(&mut self) -> Option<u64> {
-        let (mut number, mut children) = (0, 0);
-        while let Some(kind) = self.field(&mut number)? {
-            if number == 5 && kind == I32 {
-                children = u64::try_from(self.zigzag()?).ok()?;
-            } else {
-                self.skip(kind, 0)?;
-            }
-        }
-        Some(children)
-    }
-
-    fn skip(&mut self, kind: u8, level: usize) -> Option<()> {
-        if level > MOST_LEVELS {
-            return None;
-        }
-        match kind {
-            1 | 2 => {}
-            3 => drop(self.byte()?),
-            4..=6 => drop(self.varint()?),
-            7 => self.bytes = self.bytes.get(8..)?,
-            8 => {
-                let length = usize::try_from(self.varint()?).ok()?;
-                self.bytes = self.bytes.get(length..)?;
-            }
-            LIST | 10 => {
-                let (of, items) = self.list()?;
-                // Booleans take a byte in a list and none in a struct.
-                let of = if matches!(of, 1 | 2) { 3 } else { of };
-                (0..items).try_for_each(|_| self.skip(of, level + 1))?;
-            }
-            STRUCT => {
-                let mut number = 0;
-                while let Some(kind) = self.field(&mut number)? {
-                    self.skip(kind, level + 1)?;
-                }
-            }
-            _ => return None,
-        }
-        Some(())
-    }
+    Some(children)
 }
 
 #[cfg(test)]

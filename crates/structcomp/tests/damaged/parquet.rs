@@ -1,0 +1,294 @@
+//! Parquet files by hand whose page headers, or what stands in the pages, lie.
+
+use crate::samples::Sample;
+use crate::{BUDGET, gzip, read, refused};
+use structcomp::data::{Options, open_files};
+
+const INT64: i64 = 2;
+const TEXT: i64 = 6;
+const REQUIRED: i64 = 0;
+const REPEATED: i64 = 2;
+const PLAIN: i64 = 0;
+const RLE: i64 = 3;
+const DELTA_LENGTHS: i64 = 6;
+const DELTA_TEXTS: i64 = 7;
+const DICTIONARY: i64 = 8;
+const UNPACKED: i64 = 0;
+const SNAPPY: i64 = 1;
+const GZIP: i64 = 2;
+const LZ4: i64 = 5;
+const ZSTD: i64 = 6;
+const LZ4_RAW: i64 = 7;
+
+/// A struct in Thrift's compact encoding.
+#[derive(Default)]
+struct Struct {
+    bytes: Vec<u8>,
+    last: u8,
+}
+
+impl Struct {
+    fn field(mut self, number: u8, kind: u8, value: &[u8]) -> Self {
+        self.bytes.push((number - self.last) << 4 | kind);
+        self.bytes.extend(value);
+        Self { bytes: self.bytes, last: number }
+    }
+
+    fn int(self, number: u8, value: i64) -> Self {
+        self.field(number, 5, &varint((value << 1 ^ value >> 63) as u64))
+    }
+
+    fn long(self, number: u8, value: usize) -> Self {
+        self.field(number, 6, &varint((value as u64) << 1))
+    }
+
+    fn text(self, number: u8, text: &str) -> Self {
+        self.field(number, 8, &[&[text.len() as u8], text.as_bytes()].concat())
+    }
+
+    fn list(self, number: u8, of: u8, items: &[Vec<u8>]) -> Self {
+        self.field(number, 9, &[&[(items.len() as u8) << 4 | of], &items.concat()[..]].concat())
+    }
+
+    fn inner(self, number: u8, inner: Struct) -> Self {
+        self.field(number, 12, &inner.end())
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        self.bytes.push(0);
+        self.bytes
+    }
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value > 127 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// A page: a kind, the sizes that it claims, a header for its kind.
+fn page(kind: i64, [unpacked, packed]: [i64; 2], about: Struct, body: &[u8]) -> Vec<u8> {
+    let place = [5, 6, 7, 8][kind as usize];
+    let header = Struct::default().int(1, kind).int(2, unpacked).int(3, packed).inner(place, about);
+    [header.end(), body.to_vec()].concat()
+}
+
+fn values(values: i64, encoding: i64) -> Struct {
+    Struct::default().int(1, values).int(2, encoding).int(3, RLE).int(4, RLE)
+}
+
+/// A page of values that tells its sizes as they are.
+fn plain(count: i64, encoding: i64, body: &[u8]) -> Vec<u8> {
+    page(0, [body.len() as i64; 2], values(count, encoding), body)
+}
+
+fn dictionary(count: i64, body: &[u8]) -> Vec<u8> {
+    page(2, [body.len() as i64; 2], Struct::default().int(1, count).int(2, PLAIN), body)
+}
+
+/// A table whose two columns are one and the same chunk.
+struct Table {
+    names: [&'static str; 2],
+    kind: i64,
+    repetition: i64,
+    codec: i64,
+    rows: usize,
+    values: usize,
+    pages: Vec<u8>,
+    has_dictionary: bool,
+}
+
+/// Two rows of whole numbers.
+fn numbers(pages: Vec<u8>) -> Table {
+    let (rows, values) = (2, 2);
+    let names = ["source", "target"];
+    Table {
+        names,
+        kind: INT64,
+        repetition: REQUIRED,
+        codec: UNPACKED,
+        rows,
+        values,
+        pages,
+        has_dictionary: false,
+    }
+}
+
+impl Table {
+    fn file(&self) -> Vec<u8> {
+        let mut schema = vec![Struct::default().text(4, "root").int(5, 2).end()];
+        for name in self.names {
+            let column = Struct::default().int(1, self.kind).int(3, self.repetition).text(4, name);
+            schema.push(if self.kind == TEXT { column.int(6, 0) } else { column }.end());
+        }
+        let chunks = self.names.map(|name| Struct::default().long(2, 4).inner(3, self.chunk(name)).end());
+        let group = Struct::default().list(1, 12, &chunks).long(2, self.pages.len()).long(3, self.rows);
+        let footer = Struct::default()
+            .int(1, 1)
+            .list(2, 12, &schema)
+            .long(3, self.rows)
+            .list(4, 12, &[group.end()])
+            .end();
+        let length = (footer.len() as u32).to_le_bytes();
+        [b"PAR1", &self.pages[..], &footer, &length, b"PAR1"].concat()
+    }
+
+    fn chunk(&self, name: &str) -> Struct {
+        let size = self.pages.len();
+        let chunk = Struct::default()
+            .int(1, self.kind)
+            .list(2, 5, &[vec![0]])
+            .list(3, 8, &[[&[name.len() as u8], name.as_bytes()].concat()])
+            .int(4, self.codec)
+            .long(5, self.values)
+            .long(6, size)
+            .long(7, size)
+            .long(9, 4);
+        if self.has_dictionary { chunk.long(11, 4) } else { chunk }
+    }
+
+    fn sample(&self) -> Sample {
+        Sample { format: "parquet", folder: false, files: vec![("bomb.parquet", self.file())] }
+    }
+
+    fn refused(&self, what: &str) {
+        let error = refused(&self.sample(), "bomb.parquet", what);
+        assert!(error.contains(what), "{what}: {error}");
+    }
+}
+
+const TWO: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
+const HUGE: i64 = i32::MAX as i64;
+
+/// The lengths of two texts of a byte, if `count` is 2.
+fn lengths(count: u64) -> Vec<u8> {
+    [varint(128), varint(4), varint(count), varint(2), varint(0), vec![0; 4]].concat()
+}
+
+fn level_run(runs: &[(u64, u8)]) -> Vec<u8> {
+    let runs: Vec<u8> =
+        runs.iter().flat_map(|&(times, level)| [varint(times << 1), vec![level]].concat()).collect();
+    [&(runs.len() as u32).to_le_bytes(), &runs[..]].concat()
+}
+
+#[test]
+fn tables_by_hand_are_sound() {
+    let nodes = |table: Table| read(&table.sample()).unwrap().graph.nodes();
+    assert_eq!(nodes(numbers(plain(2, PLAIN, &TWO))), 2);
+    let packed = gzip(&TWO);
+    let pages = page(0, [16, packed.len() as i64], values(2, PLAIN), &packed);
+    assert_eq!(nodes(Table { codec: GZIP, ..numbers(pages) }), 2);
+    let v2 = Struct::default().int(1, 2).int(2, 0).int(3, 2).int(4, PLAIN).int(5, 0).int(6, 0);
+    assert_eq!(nodes(numbers(page(3, [16; 2], v2, &TWO))), 2);
+    let texts = |encoding, lengths: &[Vec<u8>]| {
+        let body = [&lengths.concat()[..], b"ab"].concat();
+        Table { kind: TEXT, ..numbers(plain(2, encoding, &body)) }
+    };
+    assert_eq!(nodes(texts(DELTA_LENGTHS, &[lengths(2)])), 2);
+    // Nothing of the text before is kept.
+    let none = [varint(128), varint(4), varint(2), varint(0), varint(0), vec![0; 4]].concat();
+    assert_eq!(nodes(texts(DELTA_TEXTS, &[none, lengths(2)])), 2);
+}
+
+#[test]
+fn headers_that_claim_two_gibibytes_are_refused_before_they_are_believed() {
+    for codec in [UNPACKED, SNAPPY, GZIP, LZ4, ZSTD, LZ4_RAW] {
+        let pages = page(0, [HUGE, 16], values(2, PLAIN), &TWO);
+        Table { codec, ..numbers(pages) }.refused("16 bytes cannot unpack to the 2147483647");
+    }
+    let body = vec![0; 1 << 20];
+    let pages = page(0, [HUGE, 1 << 20], values(2, PLAIN), &body);
+    Table { codec: ZSTD, ..numbers(pages) }.refused("a column of a Parquet file needs 2.0 GiB");
+    let pages = [dictionary(HUGE, &TWO), plain(2, DICTIONARY, &[1, 4, 0])].concat();
+    Table { has_dictionary: true, ..numbers(pages) }.refused("a dictionary of 2147483647 values in 16 bytes");
+}
+
+#[test]
+fn headers_that_contradict_themselves_or_their_column_are_refused() {
+    let of_sizes = |sizes| numbers(page(0, sizes, values(2, PLAIN), &TWO));
+    of_sizes([-16, 16]).refused("column 'source', page 0: its header has a negative size");
+    of_sizes([16, -16]).refused("its header has a negative size");
+    of_sizes([17, 17]).refused("its 17 bytes leave the column, which has 16 left");
+    of_sizes([15, 15]).refused("column 'source', page 1: its header is damaged");
+    numbers(plain(-2, PLAIN, &TWO)).refused("its header has a negative size");
+    numbers(plain(3, PLAIN, &TWO)).refused("with it the column has 3 values of 2");
+    Table { values: 3, ..numbers(plain(3, PLAIN, &TWO)) }.refused("'source' claims 3 values in 2 rows");
+    let v2 = |nulls, rows, definition, repetition| {
+        let about = Struct::default().int(1, 2).int(2, nulls).int(3, rows).int(4, PLAIN);
+        numbers(page(3, [16; 2], about.int(5, definition).int(6, repetition), &TWO))
+    };
+    v2(3, 2, 0, 0).refused("2 values cannot be 3 nulls and 2 rows");
+    v2(0, 3, 0, 0).refused("2 values cannot be 0 nulls and 3 rows");
+    v2(0, 2, HUGE, HUGE).refused("its levels take 4294967294 bytes of 16");
+    numbers(page(1, [16; 2], Struct::default(), &TWO)).refused("its header is damaged");
+}
+
+#[test]
+fn bytes_that_are_said_to_hold_no_value_are_refused() {
+    let texts = |pages| Table { kind: TEXT, has_dictionary: true, ..numbers(pages) };
+    let pages = [dictionary(0, &TWO), plain(2, DICTIONARY, &[1, 4, 0])].concat();
+    texts(pages).refused("column 'source', page 0: a dictionary of 0 values in 16 bytes");
+    texts(plain(0, PLAIN, &TWO)).refused("no values in 16 bytes");
+    let nulls = Struct::default().int(1, 2).int(2, 2).int(3, 2).int(4, PLAIN).int(5, 0).int(6, 0);
+    texts(page(3, [16; 2], nulls, &TWO)).refused("no values in 16 bytes");
+}
+
+#[test]
+fn pages_that_unpack_to_more_than_they_claim_are_refused() {
+    let zeros = gzip(&vec![0; 320 << 20]);
+    let pages = page(0, [16, zeros.len() as i64], values(2, PLAIN), &zeros);
+    Table { codec: GZIP, ..numbers(pages) }.refused("unpacks to more than the 16 bytes");
+    // A byte, then itself eight million times, then five bytes that no copy may be.
+    let block = [&[0x1f, 0, 1, 0][..], &[255; 32_000], &[0, 0x50, 0, 0, 0, 0, 0]].concat();
+    let block = [&(block.len() as u32).to_le_bytes(), &block[..]].concat();
+    let frame = [&[0x02, 0x21, 0x4c, 0x18], &block.repeat(64)[..]].concat();
+    let pages = page(0, [16, frame.len() as i64], values(2, PLAIN), &frame);
+    Table { codec: LZ4, ..numbers(pages) }.refused("unpacks to more than the 16 bytes");
+}
+
+#[test]
+fn counts_of_texts_inside_a_page_are_not_believed() {
+    let texts = |encoding, body: Vec<u8>| Table { kind: TEXT, ..numbers(plain(2, encoding, &body)) };
+    let said = "a page does not have the 2 texts that it claims";
+    texts(DELTA_LENGTHS, lengths(1 << 30)).refused(said);
+    texts(DELTA_TEXTS, lengths(1 << 30)).refused(said);
+    texts(DELTA_TEXTS, [lengths(2), lengths(1 << 30)].concat()).refused(said);
+}
+
+#[test]
+fn a_long_text_that_every_row_repeats_is_held_a_few_times() {
+    let (rows, length) = (1024, 1 << 20);
+    let text = [&(length as u32).to_le_bytes(), &vec![b'x'; length][..]].concat();
+    let indices = [vec![1], varint(rows << 1), vec![0]].concat();
+    let pages = [dictionary(1, &text), plain(rows as i64, DICTIONARY, &indices)].concat();
+    let (rows, values) = (rows as usize, rows as usize);
+    let table = Table { kind: TEXT, rows, values, has_dictionary: true, ..numbers(pages) };
+    assert_eq!(read(&table.sample()).unwrap().graph.nodes(), 1);
+}
+
+#[test]
+fn a_list_of_more_values_than_fit_is_refused() {
+    let values = 1 << 27;
+    let levels = [level_run(&[(1, 0), (values - 1, 1)]), level_run(&[(values, 1)])].concat();
+    let body = [levels, vec![1], varint(values << 1), vec![0]].concat();
+    let pages = [dictionary(1, &TWO[..8]), plain(values as i64, DICTIONARY, &body)].concat();
+    let values = values as usize;
+    let names = ["other", "features"];
+    let table =
+        Table { names, repetition: REPEATED, rows: 1, values, has_dictionary: true, ..numbers(pages) };
+    let place = tempfile::tempdir().unwrap();
+    let [edges, nodes] = ["edges.csv", "nodes.parquet"].map(|name| place.path().join(name));
+    std::fs::write(&edges, "0,0\n").unwrap();
+    std::fs::write(&nodes, table.file()).unwrap();
+    let _turn = crate::TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let options = Options { budget: BUDGET, ..Options::default() };
+    let read = || open_files(&edges, Some(&nodes), None, &options);
+    let (outcome, memory) = crate::allocation::most_during(read);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("a list column of a Parquet file needs 1.0 GiB"), "{error}");
+    assert!(memory < crate::MOST_MEMORY, "held {memory} bytes");
+}
