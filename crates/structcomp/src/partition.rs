@@ -1,10 +1,12 @@
 //! Clusters of nodes: what a partition is, and the methods that make one.
 
 mod config;
+mod multilevel;
 mod part_file;
 mod random;
 
 pub use config::{Method, Partitioning, Refine};
+pub use multilevel::Multilevel;
 pub use random::Random;
 
 use crate::{Error, Graph, Result, Seed};

@@ -1,6 +1,6 @@
 //! The choice of a method and its settings: what the command line, Python and TOML spell.
 
-use super::{Partition, Partitioner, Random};
+use super::{Multilevel, Partition, Partitioner, Random};
 use crate::{Error, Graph, Result, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// Deals nodes out at random, the baseline.
+    /// Our own, the default.
     #[default]
+    Multilevel,
+    /// Deals nodes out at random, the baseline.
     Random,
 }
 
@@ -77,6 +79,12 @@ impl Partitioning {
     /// The configured method.
     pub fn partitioner(&self) -> Box<dyn Partitioner> {
         match self.method {
+            Method::Multilevel => Box::new(Multilevel {
+                imbalance: self.imbalance,
+                max_size: self.max_size,
+                refine: self.refine,
+                ..Multilevel::default()
+            }),
             Method::Random => Box::new(Random),
         }
     }

@@ -1,0 +1,80 @@
+//! How strongly one node is joined to each cluster around it.
+
+/// A small hash table from clusters to weights. It is as large as the node's degree demands and
+/// not as the number of clusters, so it stays in the fastest cache whatever the graph.
+#[derive(Default)]
+pub(super) struct Connections {
+    slots: Vec<(u32, f32)>,
+    used: Vec<u32>,
+    shift: u32,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Connections {
+    /// Empties the table and makes room for `degree` clusters.
+    #[inline]
+    pub(super) fn clear(&mut self, degree: usize) {
+        for &at in &self.used {
+            self.slots[at as usize].0 = FREE;
+        }
+        self.used.clear();
+        let size = (2 * degree).next_power_of_two().max(16);
+        if self.slots.len() < size {
+            self.slots.resize(size, (FREE, 0.0));
+        }
+        self.shift = 32 - size.ilog2();
+    }
+
+    /// Adds to the weight of a cluster; no more clusters than there is room for.
+    #[inline]
+    pub(super) fn add(&mut self, cluster: u32, weight: f32) {
+        let at = self.find(cluster);
+        let slot = &mut self.slots[at];
+        if slot.0 == FREE {
+            *slot = (cluster, weight);
+            self.used.push(at as u32);
+        } else {
+            slot.1 += weight;
+        }
+    }
+
+    /// The weight of a cluster; zero where there is none.
+    #[inline]
+    pub(super) fn get(&self, cluster: u32) -> f32 {
+        let (found, weight) = self.slots[self.find(cluster)];
+        if found == FREE { 0.0 } else { weight }
+    }
+
+    /// The clusters met, in the order they were met.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
+        self.used.iter().map(|&at| self.slots[at as usize])
+    }
+
+    #[inline]
+    fn find(&self, cluster: u32) -> usize {
+        let mask = (1usize << (32 - self.shift)) - 1;
+        let mut at = (cluster.wrapping_mul(0x9e37_79b1) >> self.shift) as usize;
+        while self.slots[at].0 != FREE && self.slots[at].0 != cluster {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_add_up_and_clearing_forgets() {
+        let mut found = Connections::default();
+        for degree in [3, 40, 3] {
+            found.clear(degree);
+            (0..degree as u32).for_each(|c| found.add(c * 1024, 1.0));
+            found.add(1024, 2.5);
+            assert_eq!((found.get(1024), found.get(2048), found.get(7)), (3.5, 1.0, 0.0));
+            assert_eq!(found.iter().count(), degree);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A graph at one level of coarsening: nodes stand for groups of nodes, edges carry weights.
+
+use crate::Graph;
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// A weighted graph; the finest one borrows the user's.
+pub(super) struct Level<'a> {
+    offsets: Cow<'a, [u64]>,
+    targets: Cow<'a, [u32]>,
+    /// Beside `targets`; `None` where every edge weighs one.
+    weights: Option<Cow<'a, [f32]>>,
+    /// How many of the finest nodes, or how much of their weight, a node stands for.
+    sizes: Cow<'a, [u32]>,
+    /// The weight inside a node: both directions of each edge, and loops.
+    inner: Vec<f32>,
+}
+
+/// Coarse rows made by one task.
+const ROWS: usize = 1 << 10;
+
+impl<'a> Level<'a> {
+    /// The user's graph with its own edge weights.
+    pub(super) fn finest(graph: &'a Graph, sizes: Cow<'a, [u32]>) -> Self {
+        let weights = graph.weights().map(Cow::Borrowed);
+        let inner = vec![0.0; graph.nodes()];
+        Self { offsets: graph.offsets().into(), targets: graph.targets().into(), weights, sizes, inner }
+    }
+
+    /// The user's graph weighted by the entries of Â.
+    pub(super) fn normalized(graph: &'a Graph, sizes: Cow<'a, [u32]>) -> Self {
+        let root: Vec<f32> =
+            graph.offsets().windows(2).map(|row| 1.0 / ((row[1] - row[0] + 1) as f32).sqrt()).collect();
+        let mut weights = vec![0f32; graph.targets().len()];
+        let mut rest = &mut weights[..];
+        for u in 0..graph.nodes() as u32 {
+            let (row, others) = std::mem::take(&mut rest).split_at_mut(graph.degree(u));
+            for (weight, &v) in row.iter_mut().zip(graph.neighbors(u)) {
+                *weight = root[u as usize] * root[v as usize];
+            }
+            rest = others;
+        }
+        let inner = root.iter().map(|root| root * root).collect();
+        let (offsets, targets) = (graph.offsets().into(), graph.targets().into());
+        Self { offsets, targets, weights: Some(weights.into()), sizes, inner }
+    }
+
+    pub(super) fn nodes(&self) -> usize {
+        self.sizes.len()
+    }
+
+    pub(super) fn entries(&self) -> usize {
+        self.targets.len()
+    }
+
+    pub(super) fn degree(&self, node: u32) -> usize {
+        self.row(node).len()
+    }
+
+    pub(super) fn size(&self, node: u32) -> u32 {
+        self.sizes[node as usize]
+    }
+
+    pub(super) fn inner(&self, node: u32) -> f64 {
+        self.inner[node as usize] as f64
+    }
+
+    pub(super) fn neighbors(&self, node: u32) -> &[u32] {
+        &self.targets[self.row(node)]
+    }
+
+    /// Calls `see` with each neighbour and the weight of the edge to it.
+    #[inline]
+    pub(super) fn each_neighbor(&self, node: u32, mut see: impl FnMut(u32, f32)) {
+        let row = self.row(node);
+        let targets = &self.targets[row.clone()];
+        match &self.weights {
+            None => targets.iter().for_each(|&target| see(target, 1.0)),
+            Some(weights) => {
+                targets.iter().zip(&weights[row]).for_each(|(&target, &weight)| see(target, weight))
+            }
+        }
+    }
+
+    fn row(&self, node: u32) -> std::ops::Range<usize> {
+        self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize
+    }
+
+    /// The graph of the groups that `label`, numbers below `count`, puts the nodes in.
+    pub(super) fn contract(&self, label: &[u32], count: usize) -> Level<'static> {
+        let (starts, members) = group(label, count);
+        let groups: Vec<usize> = (0..count).step_by(ROWS).collect();
+        let rows: Vec<Rows> = groups
+            .into_par_iter()
+            .map(|first| {
+                let mut rows = Rows::default();
+                for c in first..(first + ROWS).min(count) {
+                    let members = &members[starts[c] as usize..starts[c + 1] as usize];
+                    rows.add(self, label, c as u32, members);
+                }
+                rows
+            })
+            .collect();
+        let entries = rows.iter().map(|rows| rows.targets.len()).sum();
+        let (mut targets, mut weights) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+        let (mut offsets, mut sizes) = (Vec::with_capacity(count + 1), Vec::with_capacity(count));
+        let mut inner = Vec::with_capacity(count);
+        offsets.push(0);
+        // Each block is freed once copied, so that hardly more than the result is in memory.
+        for rows in rows {
+            let base = targets.len() as u64;
+            offsets.extend(rows.ends.iter().map(|&end| base + end));
+            targets.extend(rows.targets);
+            weights.extend(rows.weights);
+            sizes.extend(rows.sizes);
+            inner.extend(rows.inner);
+        }
+        Level {
+            offsets: offsets.into(),
+            targets: targets.into(),
+            weights: Some(weights.into()),
+            sizes: sizes.into(),
+            inner,
+        }
+    }
+}
+
+/// Consecutive rows of a coarse graph.
+#[derive(Default)]
+struct Rows {
+    ends: Vec<u64>,
+    targets: Vec<u32>,
+    weights: Vec<f32>,
+    sizes: Vec<u32>,
+    inner: Vec<f32>,
+    found: super::connections::Connections,
+}
+
+impl Rows {
+    fn add(&mut self, level: &Level, label: &[u32], own: u32, members: &[u32]) {
+        let degree = members.iter().map(|&u| level.degree(u)).sum();
+        self.found.clear(degree);
+        let (mut size, mut inner) = (0, 0.0);
+        for &u in members {
+            size += level.size(u);
+            inner += level.inner[u as usize];
+            level.each_neighbor(u, |v, weight| self.found.add(label[v as usize], weight));
+        }
+        for (c, weight) in self.found.iter() {
+            if c == own {
+                inner += weight;
+            } else {
+                self.targets.push(c);
+                self.weights.push(weight);
+            }
+        }
+        self.ends.push(self.targets.len() as u64);
+        self.sizes.push(size);
+        self.inner.push(inner);
+    }
+}
+
+/// The nodes of each group one after the other, and where each group begins.
+pub(super) fn group(label: &[u32], count: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; count + 1];
+    label.iter().for_each(|&c| starts[c as usize + 1] += 1);
+    for c in 0..count {
+        starts[c + 1] += starts[c];
+    }
+    let mut next = starts.clone();
+    let mut members = vec![0; label.len()];
+    for (node, &c) in (0..).zip(label) {
+        members[next[c as usize] as usize] = node;
+        next[c as usize] += 1;
+    }
+    (starts, members)
+}

@@ -1,0 +1,360 @@
+//! Moves single nodes between clusters as long as that improves the partition.
+//!
+//! A node may move to a cluster with room, or take the place of a member of a full one, which then
+//! goes wherever it does least harm: back to the first cluster, which is a swap, or on to a third.
+
+use super::level::Level;
+use super::sweep::{Scratch, Search, batch_size, shuffled, sweep};
+use crate::random::mix;
+
+/// What a partition is worth: a sum over clusters, to be large.
+pub(super) trait Worth: Copy + Send + Sync {
+    /// The worth of a cluster from the weight inside it, both directions counted, and its size.
+    fn of(inner: f64, size: u32) -> f64;
+}
+
+/// Few edges between clusters.
+#[derive(Clone, Copy)]
+pub(super) struct Cut;
+
+/// A small distance ‖P'Pᵀ − Â‖, for levels weighted by Â.
+#[derive(Clone, Copy)]
+pub(super) struct Objective;
+
+impl Worth for Cut {
+    #[inline]
+    fn of(inner: f64, _: u32) -> f64 {
+        inner
+    }
+}
+
+impl Worth for Objective {
+    #[inline]
+    fn of(inner: f64, size: u32) -> f64 {
+        if size == 0 { 0.0 } else { inner / size as f64 }
+    }
+}
+
+/// The sizes that clusters may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) clusters: usize,
+    /// No cluster grows beyond this.
+    pub(super) cap: u32,
+    /// No cluster shrinks below this by a move.
+    pub(super) floor: u32,
+}
+
+/// Gains below this are rounding.
+const LEAST: f64 = 1e-7;
+/// Edges looked at when searching a full cluster for a member to move on.
+const LOOK: usize = 256;
+/// Members of a full cluster considered for it.
+const MEMBERS: usize = 16;
+/// A round that improves the whole by a smaller share is the last.
+const ENOUGH: f64 = 0.004;
+const ROUNDS: usize = 8;
+
+/// Improves `part` until no node has a good move left, or for a fixed number of rounds.
+pub(super) fn refine<W: Worth>(level: &Level, part: &mut Vec<u32>, sizes: Sizes, seed: u64) {
+    let nodes = level.nodes();
+    let mut search = Refinement::<W>::new(level, std::mem::take(part), sizes);
+    let mut order = shuffled(nodes, mix(seed));
+    for _ in 0..ROUNDS {
+        sweep(&mut search, &order, batch_size(nodes, sizes.clusters));
+        let little = std::mem::take(&mut search.gained) < ENOUGH * search.total();
+        order = std::mem::take(&mut search.next);
+        order.iter().for_each(|&node| search.active[node as usize] = false);
+        if (little && search.ejects) || order.is_empty() {
+            break;
+        }
+        search.ejects = true;
+    }
+    *part = search.part;
+}
+
+struct Refinement<'a, W> {
+    level: &'a Level<'a>,
+    sizes: Sizes,
+    part: Vec<u32>,
+    members: Vec<Vec<u32>>,
+    /// The place of each node among the members of its cluster.
+    place: Vec<u32>,
+    size: Vec<u32>,
+    inner: Vec<f64>,
+    touched: Vec<u32>,
+    batch: u32,
+    /// The best gain of each node when last looked at, were there room everywhere: a member that would
+    /// lose more than another gains need not be looked at again.
+    hope: Vec<f32>,
+    /// Whether members of full clusters are moved on; not before the plain moves are done, which are
+    /// cheap and tell how firmly each node sits.
+    ejects: bool,
+    /// What the moves since the start of the round were worth.
+    gained: f64,
+    active: Vec<bool>,
+    next: Vec<u32>,
+    worth: std::marker::PhantomData<W>,
+}
+
+/// A node goes to a cluster, and perhaps a member of that cluster to another.
+struct Step {
+    node: u32,
+    to: u32,
+    ejected: Option<(u32, u32)>,
+    gain: f64,
+}
+
+/// A node about to leave its cluster.
+struct Leaving {
+    node: u32,
+    from: u32,
+    size: u32,
+    /// Its own inner weight, and its weight to the rest of its cluster.
+    own: f64,
+    joined: f64,
+}
+
+impl<'a, W: Worth> Refinement<'a, W> {
+    fn new(level: &'a Level, part: Vec<u32>, sizes: Sizes) -> Self {
+        let (nodes, clusters) = (level.nodes(), sizes.clusters);
+        let mut members = vec![Vec::new(); clusters];
+        let (mut size, mut inner) = (vec![0; clusters], vec![0.0; clusters]);
+        let mut place = vec![0; nodes];
+        for (node, &c) in (0..).zip(&part) {
+            let c = c as usize;
+            place[node as usize] = members[c].len() as u32;
+            members[c].push(node);
+            size[c] += level.size(node);
+            inner[c] += level.inner(node);
+            level.each_neighbor(node, |v, weight| {
+                if part[v as usize] as usize == c {
+                    inner[c] += weight as f64;
+                }
+            });
+        }
+        Self {
+            level,
+            sizes,
+            part,
+            members,
+            place,
+            size,
+            inner,
+            touched: vec![0; clusters],
+            batch: 0,
+            hope: vec![f32::INFINITY; nodes],
+            ejects: false,
+            gained: 0.0,
+            active: vec![false; nodes],
+            next: Vec::new(),
+            worth: std::marker::PhantomData,
+        }
+    }
+
+    /// What the whole partition is worth.
+    fn total(&self) -> f64 {
+        (0..self.sizes.clusters as u32).map(|cluster| self.worth(cluster)).sum()
+    }
+
+    #[inline]
+    fn worth(&self, cluster: u32) -> f64 {
+        W::of(self.inner[cluster as usize], self.size[cluster as usize])
+    }
+
+    /// What a cluster would be worth with more inner weight and size.
+    #[inline]
+    fn worth_with(&self, cluster: u32, inner: f64, size: i64) -> f64 {
+        let c = cluster as usize;
+        W::of(self.inner[c] + inner, (self.size[c] as i64 + size) as u32)
+    }
+
+    /// Looks for a member of the full cluster `to` that makes room for the leaving node.
+    fn eject(
+        &self,
+        scratch: &mut Scratch,
+        leaving: &Leaving,
+        (to, joined_to, hoped): (u32, f64, f64),
+        least: f64,
+    ) -> Option<Step> {
+        let Scratch { beyond, .. } = scratch;
+        let u = leaving;
+        let members = &self.members[to as usize];
+        let first = mix(u.node as u64) as usize % members.len();
+        let before_from = self.worth(u.from);
+        let after_from = self.worth_with(u.from, -2.0 * u.joined - u.own, -(u.size as i64));
+        let before = before_from + self.worth(to);
+        let mut best: Option<Step> = None;
+        let mut most = least + LEAST;
+        let mut looked = 0;
+        for step in 0..members.len().min(MEMBERS) {
+            let w = members[(first + step) % members.len()];
+            let size = self.level.size(w);
+            if self.size[to as usize] - size + u.size > self.sizes.cap
+                || hoped + self.hope[w as usize] as f64 <= most
+            {
+                continue;
+            }
+            let degree = self.level.degree(w);
+            looked += degree;
+            if looked > LOOK && step > 0 {
+                break;
+            }
+            beyond.clear(degree);
+            let mut between = 0.0;
+            self.level.each_neighbor(w, |v, weight| {
+                beyond.add(self.part[v as usize], weight);
+                if v == u.node {
+                    between = weight as f64;
+                }
+            });
+            let own = self.level.inner(w);
+            let lost = beyond.get(to) as f64;
+            let grown = 2.0 * (joined_to - between - lost) + u.own - own;
+            let at_to = self.worth_with(to, grown, u.size as i64 - size as i64);
+            let swapped = self.size[u.from as usize] - u.size + size;
+            if swapped <= self.sizes.cap && (swapped >= self.sizes.floor || size >= u.size) {
+                let back = 2.0 * (beyond.get(u.from) as f64 - between - u.joined) + own - u.own;
+                let gain = at_to + self.worth_with(u.from, back, size as i64 - u.size as i64) - before;
+                if gain > most {
+                    most = gain;
+                    best = Some(Step { node: u.node, to, ejected: Some((w, u.from)), gain });
+                }
+            }
+            if self.size[u.from as usize] - u.size < self.sizes.floor {
+                continue;
+            }
+            for (c, joined) in beyond.iter() {
+                if c == to || c == u.from || self.size[c as usize] + size > self.sizes.cap {
+                    continue;
+                }
+                let at_c = self.worth_with(c, 2.0 * joined as f64 + own, size as i64) - self.worth(c);
+                let gain = at_to + after_from + at_c - before;
+                if gain > most {
+                    most = gain;
+                    best = Some(Step { node: u.node, to, ejected: Some((w, c)), gain });
+                }
+            }
+        }
+        best
+    }
+
+    fn shift(&mut self, node: u32, to: u32) {
+        let from = self.part[node as usize] as usize;
+        let (mut joined_from, mut joined_to) = (0.0, 0.0);
+        self.level.each_neighbor(node, |v, weight| {
+            let c = self.part[v as usize];
+            joined_from += if c as usize == from { weight as f64 } else { 0.0 };
+            joined_to += if c == to { weight as f64 } else { 0.0 };
+        });
+        let (own, size) = (self.level.inner(node), self.level.size(node));
+        self.inner[from] -= 2.0 * joined_from + own;
+        self.inner[to as usize] += 2.0 * joined_to + own;
+        self.size[from] -= size;
+        self.size[to as usize] += size;
+        let place = self.place[node as usize] as usize;
+        self.members[from].swap_remove(place);
+        if let Some(&moved) = self.members[from].get(place) {
+            self.place[moved as usize] = place as u32;
+        }
+        self.place[node as usize] = self.members[to as usize].len() as u32;
+        self.members[to as usize].push(node);
+        self.part[node as usize] = to;
+        self.touched[from] = self.batch;
+        self.touched[to as usize] = self.batch;
+    }
+
+    fn wake(&mut self, node: u32) {
+        if !std::mem::replace(&mut self.active[node as usize], true) {
+            self.next.push(node);
+        }
+    }
+}
+
+impl<W: Worth> Search for Refinement<'_, W> {
+    type Move = Step;
+    type Note = f32;
+
+    fn propose(&self, scratch: &mut Scratch, node: u32) -> (f32, Option<Step>) {
+        let (from, size) = (self.part[node as usize], self.level.size(node));
+        if self.members[from as usize].len() == 1 {
+            return (f32::NEG_INFINITY, None);
+        }
+        let near = &mut scratch.near;
+        near.clear(self.level.degree(node));
+        self.level.each_neighbor(node, |v, weight| near.add(self.part[v as usize], weight));
+        let (own, joined) = (self.level.inner(node), near.get(from) as f64);
+        let leaving = Leaving { node, from, size, own, joined };
+        let may_leave = self.size[from as usize] - size >= self.sizes.floor;
+        let left = self.worth_with(from, -2.0 * joined - own, -(size as i64)) - self.worth(from);
+        let mut best: Option<(f64, u32)> = None;
+        let mut full: Option<(f64, u32, f64)> = None;
+        let mut hope = f64::NEG_INFINITY;
+        for (to, joined) in near.iter() {
+            if to == from {
+                continue;
+            }
+            let joined = joined as f64;
+            let gain = left + self.worth_with(to, 2.0 * joined + own, size as i64) - self.worth(to);
+            hope = hope.max(gain);
+            if may_leave && self.size[to as usize] + size <= self.sizes.cap {
+                // Moves that change nothing but the balance make room for others.
+                let evens = gain.abs() <= LEAST && self.size[to as usize] + size < self.size[from as usize];
+                let better = best.is_none_or(|(most, held)| {
+                    gain > most || (gain == most && self.size[to as usize] < self.size[held as usize])
+                });
+                if better && (gain > LEAST || evens) {
+                    best = Some((gain, to));
+                }
+            } else if gain > LEAST && full.is_none_or(|(most, ..)| gain > most) {
+                full = Some((gain, to, joined));
+            }
+        }
+        let (gain, _) = best.unwrap_or((0.0, from));
+        if let Some((hoped, to, joined)) = full.filter(|&(hoped, ..)| self.ejects && hoped > gain + LEAST) {
+            let step = self.eject(scratch, &leaving, (to, joined, hoped), gain.max(0.0));
+            if step.is_some() {
+                return (hope as f32, step);
+            }
+        }
+        (hope as f32, best.map(|(gain, to)| Step { node, to, ejected: None, gain }))
+    }
+
+    fn note(&mut self, node: u32, hope: f32) {
+        self.hope[node as usize] = hope;
+        if !self.ejects && hope > LEAST as f32 {
+            self.wake(node);
+        }
+    }
+
+    fn is_stale(&self, step: &Step) -> bool {
+        let touched = |cluster: u32| self.touched[cluster as usize] == self.batch;
+        touched(self.part[step.node as usize])
+            || touched(step.to)
+            || step.ejected.is_some_and(|(_, onward)| touched(onward))
+    }
+
+    fn take(&mut self, Step { node, to, ejected, gain }: Step) -> bool {
+        if let Some((other, onward)) = ejected {
+            self.shift(other, onward);
+        }
+        self.shift(node, to);
+        self.gained += gain;
+        if gain > LEAST {
+            let level = self.level;
+            for moved in [Some(node), ejected.map(|(other, _)| other)].into_iter().flatten() {
+                self.wake(moved);
+                level.neighbors(moved).iter().for_each(|&v| self.wake(v));
+            }
+        }
+        true
+    }
+
+    fn start_batch(&mut self) {
+        self.batch += 1;
+    }
+
+    fn work(&self, node: u32) -> usize {
+        4 * self.level.degree(node)
+    }
+}

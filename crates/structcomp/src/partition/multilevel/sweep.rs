@@ -1,0 +1,102 @@
+//! Many small decisions, prepared by all threads and taken in one order.
+//!
+//! Nodes are visited in batches. For each node of a batch a move is proposed, by any thread and
+//! against the same state; then the moves are taken one after the other. A proposal that an earlier
+//! move of its batch has touched is made anew. The batches depend on the graph alone, so the result
+//! does not depend on the number of threads.
+
+use super::connections::Connections;
+use crate::random::mix;
+use rayon::prelude::*;
+use std::sync::Mutex;
+
+/// What a search works with while it looks at a node.
+#[derive(Default)]
+pub(super) struct Scratch {
+    pub(super) near: Connections,
+    pub(super) beyond: Connections,
+}
+
+/// A local search that moves nodes.
+pub(super) trait Search: Sync {
+    type Move: Send;
+    /// What is learnt about a node whether it moves or not.
+    type Note: Send;
+    /// The best move of a node, if there is a good one.
+    fn propose(&self, scratch: &mut Scratch, node: u32) -> (Self::Note, Option<Self::Move>);
+    /// Keeps a note.
+    fn note(&mut self, node: u32, note: Self::Note);
+    /// Whether an earlier move of this batch may have changed what a proposal relied on.
+    fn is_stale(&self, proposal: &Self::Move) -> bool;
+    /// Takes a move. `false` ends the search.
+    fn take(&mut self, proposal: Self::Move) -> bool;
+    /// Called before each batch.
+    fn start_batch(&mut self);
+    /// Roughly how much work a node is.
+    fn work(&self, node: u32) -> usize;
+}
+
+/// Work that is worth waking another thread for.
+const SHARED: usize = 1 << 13;
+/// Nodes handed to a thread at once.
+const CHUNK: usize = 64;
+
+/// Visits the nodes in the order given; `false` where the search ended itself.
+pub(super) fn sweep<S: Search>(search: &mut S, nodes: &[u32], batch: usize) -> bool {
+    let mut own = Scratch::default();
+    let threads = rayon::current_num_threads();
+    let pool: Vec<Mutex<Scratch>> = (0..threads).map(|_| Mutex::default()).collect();
+    let mut proposals: Vec<(S::Note, Option<S::Move>)> = Vec::new();
+    for batch in nodes.chunks(batch) {
+        search.start_batch();
+        proposals.clear();
+        let work: usize = batch.iter().map(|&node| search.work(node)).sum();
+        if threads == 1 || work < SHARED {
+            proposals.extend(batch.iter().map(|&node| search.propose(&mut own, node)));
+        } else {
+            let chunk = |chunk: &[u32]| -> Vec<_> {
+                let place = rayon::current_thread_index().unwrap_or(0) % threads;
+                // A poisoned scratch is still a scratch: it is cleared before use.
+                let mut scratch = pool[place].lock().unwrap_or_else(|poison| poison.into_inner());
+                chunk.iter().map(|&node| search.propose(&mut scratch, node)).collect()
+            };
+            let made: Vec<Vec<_>> = batch.par_chunks(CHUNK).map(chunk).collect();
+            proposals.extend(made.into_iter().flatten());
+        }
+        for (&node, (mut note, mut proposal)) in batch.iter().zip(proposals.drain(..)) {
+            if proposal.as_ref().is_some_and(|proposal| search.is_stale(proposal)) {
+                (note, proposal) = search.propose(&mut own, node);
+            }
+            search.note(node, note);
+            if proposal.is_some_and(|proposal| !search.take(proposal)) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// The nodes in random order, a few neighbours in number at a time so that their rows are read
+/// together.
+pub(super) fn shuffled(nodes: usize, seed: u64) -> Vec<u32> {
+    const TOGETHER: usize = 8;
+    let groups = nodes.div_ceil(TOGETHER);
+    let mut order: Vec<u32> = (0..groups as u32).collect();
+    let mut state = seed;
+    for last in (1..groups).rev() {
+        state = mix(state);
+        let other = ((state >> 32) * (last as u64 + 1)) >> 32;
+        order.swap(last, other as usize);
+    }
+    let group = |group: u32| {
+        let first = group as usize * TOGETHER;
+        first as u32..(first + TOGETHER).min(nodes) as u32
+    };
+    order.into_iter().flat_map(group).collect()
+}
+
+/// How many nodes to visit between two looks at what has moved: few beside the nodes and the
+/// clusters, so that few proposals are stale.
+pub(super) fn batch_size(nodes: usize, clusters: usize) -> usize {
+    (nodes / 32).min(clusters / 8).clamp(32, 1 << 13)
+}
