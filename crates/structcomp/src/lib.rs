@@ -30,7 +30,9 @@ pub use ids::NodeIds;
 pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
 pub use output::{Export, MatrixLayout, MatrixWriter, write_edges};
-pub use partition::{Method, Multilevel, Partition, Partitioner, Partitioning, Random, Refine};
+pub use partition::{
+    LabelPropagation, Method, Multilevel, Partition, Partitioner, Partitioning, Random, Refine,
+};
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};
 pub use sparse::Csr;

@@ -1,11 +1,15 @@
 //! Clusters of nodes: what a partition is, and the methods that make one.
 
 mod config;
+mod connections;
+mod label_propagation;
 mod multilevel;
 mod part_file;
 mod random;
+mod sweep;
 
 pub use config::{Method, Partitioning, Refine};
+pub use label_propagation::LabelPropagation;
 pub use multilevel::Multilevel;
 pub use random::Random;
 
@@ -135,6 +139,38 @@ fn check_clusters(nodes: usize, clusters: usize) -> Result<()> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// The largest size that a cluster may have, where all nodes together have size `total` and the
+/// heaviest `heaviest`: `max_size`, or the average and a share of it more, rounded up.
+fn limit_on_size(
+    total: u64,
+    heaviest: u64,
+    clusters: usize,
+    imbalance: f64,
+    max_size: Option<usize>,
+) -> Result<u32> {
+    if !(imbalance.is_finite() && imbalance >= 0.0) {
+        return Err(Error::Input(format!("the imbalance must be 0 or more, not {imbalance}")));
+    }
+    let average = total as f64 / clusters as f64;
+    let fair = (average * (1.0 + imbalance)).ceil();
+    let limit = match max_size {
+        Some(limit) => limit as u64,
+        None if heaviest == 1 => fair as u64,
+        // Nodes of different weight can always be packed if the heaviest fits on top.
+        None => fair.max(average + heaviest as f64) as u64,
+    };
+    if limit.saturating_mul(clusters as u64) < total || limit < heaviest {
+        let least = total.div_ceil(clusters as u64).max(heaviest);
+        return Err(Error::Input(format!(
+            "{clusters} clusters of at most {limit} cannot hold a graph of size {total}; allow at least {least}"
+        )));
+    }
+    let limit = limit.min(total);
+    u32::try_from(limit).map_err(|_| {
+        Error::Input(format!("a cluster of size {limit} is too large; scale the node weights down"))
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The choice of a method and its settings: what the command line, Python and TOML spell.
 
-use super::{Multilevel, Partition, Partitioner, Random};
+use super::{LabelPropagation, Multilevel, Partition, Partitioner, Random};
 use crate::{Error, Graph, Result, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,8 @@ pub enum Method {
     /// Our own, the default.
     #[default]
     Multilevel,
+    /// A few passes over the graph, for graphs larger than memory.
+    LabelPropagation,
     /// Deals nodes out at random, the baseline.
     Random,
 }
@@ -84,6 +86,11 @@ impl Partitioning {
                 max_size: self.max_size,
                 refine: self.refine,
                 ..Multilevel::default()
+            }),
+            Method::LabelPropagation => Box::new(LabelPropagation {
+                imbalance: self.imbalance,
+                max_size: self.max_size,
+                ..LabelPropagation::default()
             }),
             Method::Random => Box::new(Random),
         }

@@ -9,16 +9,14 @@
 //! 4. **Again** from within: small groups inside the clusters are made and moved as one, and then
 //!    single nodes once more.
 //!
-//! The result is the same for any number of threads ([`sweep`]).
+//! The result is the same for any number of threads ([`super::sweep`]).
 
 mod cluster;
-mod connections;
 mod level;
 mod reduce;
 mod refine;
-mod sweep;
 
-use super::{Partition, Partitioner, Refine, check_clusters};
+use super::{Partition, Partitioner, Refine, check_clusters, limit_on_size};
 use crate::random::mix;
 use crate::{Error, Graph, Result, Seed};
 use cluster::cluster;
@@ -114,32 +112,10 @@ impl Multilevel {
 
     /// The limits on the size of clusters.
     fn sizes(&self, weights: &[u32], clusters: usize) -> Result<Sizes> {
-        if !(self.imbalance.is_finite() && self.imbalance >= 0.0) {
-            return Err(Error::Input(format!("the imbalance must be 0 or more, not {}", self.imbalance)));
-        }
         let total: u64 = weights.iter().map(|&weight| weight as u64).sum();
-        let average = total as f64 / clusters as f64;
         let heaviest = weights.iter().copied().max().unwrap_or(1) as u64;
-        let cap = match self.max_size {
-            Some(cap) => cap as u64,
-            // Nodes of different weight can always be packed if the heaviest fits on top.
-            None if heaviest > 1 => {
-                (average * (1.0 + self.imbalance)).ceil().max(average + heaviest as f64) as u64
-            }
-            None => (average * (1.0 + self.imbalance)).ceil() as u64,
-        };
-        if cap.saturating_mul(clusters as u64) < total || cap < heaviest {
-            return Err(Error::Input(format!(
-                "{clusters} clusters of at most {cap} cannot hold a graph of size {total}; allow at least {}",
-                total.div_ceil(clusters as u64).max(heaviest)
-            )));
-        }
-        let cap = u32::try_from(cap.min(total)).map_err(|_| {
-            Error::Input(format!(
-                "a cluster of size {} is too large; scale the node weights down",
-                cap.min(total)
-            ))
-        })?;
+        let cap = limit_on_size(total, heaviest, clusters, self.imbalance, self.max_size)?;
+        let average = total as f64 / clusters as f64;
         Ok(Sizes { clusters, cap, floor: ((average / 4.0) as u32).max(1) })
     }
 

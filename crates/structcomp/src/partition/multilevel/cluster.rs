@@ -1,7 +1,7 @@
 //! Label propagation with a limit on size: nodes join the cluster they are joined to most.
 
 use super::level::Level;
-use super::sweep::{Scratch, Search, batch_size, shuffled, sweep};
+use crate::partition::sweep::{Scratch, Search, batch_size, shuffled, sweep};
 use crate::random::mix;
 
 const ROUNDS: usize = 3;

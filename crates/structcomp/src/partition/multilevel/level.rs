@@ -133,7 +133,7 @@ struct Rows {
     weights: Vec<f32>,
     sizes: Vec<u32>,
     inner: Vec<f32>,
-    found: super::connections::Connections,
+    found: crate::partition::connections::Connections,
 }
 
 impl Rows {

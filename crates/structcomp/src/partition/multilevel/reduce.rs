@@ -71,7 +71,7 @@ struct Placing<'a> {
     part: Vec<u32>,
     size: Vec<u32>,
     cap: u32,
-    found: super::connections::Connections,
+    found: crate::partition::connections::Connections,
     seen: Vec<u32>,
     search: u32,
     queue: Vec<u32>,

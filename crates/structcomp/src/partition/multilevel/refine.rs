@@ -4,7 +4,7 @@
 //! goes wherever it does least harm: back to the first cluster, which is a swap, or on to a third.
 
 use super::level::Level;
-use super::sweep::{Scratch, Search, batch_size, shuffled, sweep};
+use crate::partition::sweep::{Scratch, Search, batch_size, shuffled, sweep};
 use crate::random::mix;
 
 /// What a partition is worth: a sum over clusters, to be large.
