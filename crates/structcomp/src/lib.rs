@@ -31,7 +31,7 @@ pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
 pub use output::{Export, MatrixLayout, MatrixWriter, write_edges};
 pub use partition::{
-    LabelPropagation, Method, Multilevel, Partition, Partitioner, Partitioning, Random, Refine,
+    LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner, Partitioning, Random, Refine,
 };
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};

@@ -8,7 +8,7 @@ mod part_file;
 mod random;
 mod sweep;
 
-pub use config::{Method, Partitioning, Refine};
+pub use config::{METHODS, Method, Partitioning, Refine};
 pub use label_propagation::LabelPropagation;
 pub use multilevel::Multilevel;
 pub use random::Random;
@@ -128,6 +128,10 @@ impl Partition {
         &self.members
     }
 }
+
+/// How much larger than the average a cluster may be, unless said otherwise: a tenth is one node in
+/// clusters of ten, the least that leaves a choice.
+const IMBALANCE: f64 = 0.1;
 
 /// Refuses a number of clusters that no partition of `nodes` nodes can have.
 fn check_clusters(nodes: usize, clusters: usize) -> Result<()> {

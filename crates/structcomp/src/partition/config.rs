@@ -1,21 +1,36 @@
 //! The choice of a method and its settings: what the command line, Python and TOML spell.
 
-use super::{LabelPropagation, Multilevel, Partition, Partitioner, Random};
+use super::{Partition, Partitioner, label_propagation, multilevel, random};
 use crate::{Error, Graph, Result, Seed};
 use serde::{Deserialize, Serialize};
 
-/// A method by its name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Our own, the default.
-    #[default]
-    Multilevel,
-    /// A few passes over the graph, for graphs larger than memory.
-    LabelPropagation,
-    /// Deals nodes out at random, the baseline.
-    Random,
+/// A method to make clusters: its name and what it can do.
+pub struct Method {
+    /// What `--method` calls it.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Whether `imbalance` and `max_size` limit its clusters.
+    pub(crate) limits: Limits,
+    /// Whether node weights count in the size of its clusters.
+    pub(crate) weighs_nodes: bool,
+    /// The method, set up.
+    pub(crate) make: fn(&Partitioning) -> Box<dyn Partitioner>,
 }
+
+/// What a method does about the size of clusters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limits {
+    /// Nothing: it has no use for a limit.
+    No,
+    /// It aims at a balance, and may miss it.
+    Aims,
+    /// It never exceeds the limit.
+    Keeps,
+}
+
+/// Every method. One more is one file beside this one and one line here.
+pub const METHODS: &[Method] = &[multilevel::METHOD, label_propagation::METHOD, random::METHOD];
 
 /// What a refinement tries to improve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,26 +57,30 @@ pub enum Refine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Partitioning {
-    /// The method.
-    pub method: Method,
+    /// The method's name from [`METHODS`], or a `.part` file that any partitioner wrote.
+    pub method: String,
     /// How many clusters; the paper's rule is a tenth of the nodes.
     pub clusters: Option<usize>,
-    /// How much larger than the average a cluster may be, as a share of it; rounded up to whole nodes.
-    pub imbalance: f64,
-    /// The most nodes in a cluster, instead of `imbalance`.
+    /// How much larger than the average a cluster may be, as a share of it; by default the method's own.
+    pub imbalance: Option<f64>,
+    /// The largest size of a cluster, instead of `imbalance`.
     pub max_size: Option<usize>,
-    /// What the default method refines for.
+    /// What `multilevel` refines for.
     pub refine: Refine,
+    /// What each node counts for in the size of its cluster; one where absent.
+    #[serde(skip)]
+    pub node_weights: Option<Vec<u32>>,
 }
 
 impl Default for Partitioning {
     fn default() -> Self {
         Self {
-            method: Method::default(),
+            method: multilevel::METHOD.name.to_owned(),
             clusters: None,
-            imbalance: 0.1,
+            imbalance: None,
             max_size: None,
             refine: Refine::Cut,
+            node_weights: None,
         }
     }
 }
@@ -72,41 +91,66 @@ impl Partitioning {
         self.clusters.unwrap_or(nodes.div_ceil(10))
     }
 
-    /// Splits the graph.
+    /// Splits the graph, or reads how a file splits it.
     pub fn partition(&self, graph: &Graph, seed: Seed) -> Result<Partition> {
-        self.check()?;
-        self.partitioner().partition(graph, self.clusters_of(graph.nodes()), seed)
+        if self.is_file() {
+            return Ok(Partition::read(&self.method, graph.nodes())?.0);
+        }
+        self.partitioner()?.partition(graph, self.clusters_of(graph.nodes()), seed)
     }
 
-    /// The configured method.
-    pub fn partitioner(&self) -> Box<dyn Partitioner> {
-        match self.method {
-            Method::Multilevel => Box::new(Multilevel {
-                imbalance: self.imbalance,
-                max_size: self.max_size,
-                refine: self.refine,
-                ..Multilevel::default()
-            }),
-            Method::LabelPropagation => Box::new(LabelPropagation {
-                imbalance: self.imbalance,
-                max_size: self.max_size,
-                ..LabelPropagation::default()
-            }),
-            Method::Random => Box::new(Random),
-        }
+    /// Whether the method is a file that says the cluster of each node.
+    pub fn is_file(&self) -> bool {
+        self.find().is_none() && std::path::Path::new(&self.method).is_file()
     }
 
-    fn check(&self) -> Result<()> {
-        if !(self.imbalance.is_finite() && self.imbalance >= 0.0) {
-            return Err(Error::Input(format!("the imbalance must be 0 or more, not {}", self.imbalance)));
+    /// The configured method; an error where it has no use for one of the settings.
+    pub fn partitioner(&self) -> Result<Box<dyn Partitioner>> {
+        let name = &self.method;
+        let method = self.find().ok_or_else(|| {
+            let known: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+            Error::Input(format!(
+                "'{name}' is neither a partitioner nor a file; partitioners are {}",
+                known.join(", ")
+            ))
+        })?;
+        if let Some(imbalance) = self.imbalance
+            && !(imbalance.is_finite() && imbalance >= 0.0)
+        {
+            return Err(Error::Input(format!("the imbalance must be 0 or more, not {imbalance}")));
         }
-        Ok(())
+        let without = |setting: &str| Err(Error::Input(format!("{name} has no use for {setting}")));
+        match method.limits {
+            Limits::No if self.imbalance.is_some() => return without("an imbalance"),
+            Limits::No | Limits::Aims if self.max_size.is_some() => return without("a largest size"),
+            _ => {}
+        }
+        if self.node_weights.is_some() && !method.weighs_nodes {
+            return without("node weights");
+        }
+        if self.refine != Refine::Cut && method.name != multilevel::METHOD.name {
+            return without("another aim than its own");
+        }
+        Ok((method.make)(self))
+    }
+
+    fn find(&self) -> Option<&'static Method> {
+        METHODS.iter().find(|method| method.name == self.method)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn config(method: &str) -> Partitioning {
+        Partitioning { method: method.to_owned(), ..Partitioning::default() }
+    }
+
+    fn said(config: &Partitioning) -> String {
+        let graph = Graph::from_edges(3, &[]).unwrap();
+        config.partition(&graph, Seed(0)).unwrap_err().to_string()
+    }
 
     #[test]
     fn the_default_is_a_tenth_of_the_nodes() {
@@ -116,10 +160,39 @@ mod tests {
 
     #[test]
     fn bad_settings_are_errors() {
-        let graph = Graph::from_edges(3, &[]).unwrap();
         for imbalance in [-0.1, f64::NAN, f64::INFINITY] {
-            let config = Partitioning { imbalance, ..Partitioning::default() };
-            assert!(config.partition(&graph, Seed(0)).unwrap_err().to_string().contains("imbalance"));
+            let config = Partitioning { imbalance: Some(imbalance), ..Partitioning::default() };
+            assert!(said(&config).contains("imbalance must be 0 or more"));
+        }
+        assert!(said(&config("magic")).contains("partitioners are multilevel,"));
+        assert!(
+            said(&Partitioning { imbalance: Some(0.1), ..config("random") }).contains("no use for an imb")
+        );
+        assert!(said(&Partitioning { max_size: Some(9), ..config("random") }).contains("no use for a larg"));
+        let weights = Some(vec![1; 3]);
+        assert!(
+            said(&Partitioning { node_weights: weights, ..config("random") }).contains("no use for node")
+        );
+        assert!(said(&Partitioning { refine: Refine::Objective, ..config("random") }).contains("aim"));
+    }
+
+    #[test]
+    fn a_file_may_stand_for_a_method() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.part");
+        std::fs::write(&path, "1\n0\n1\n").unwrap();
+        let graph = Graph::from_edges(3, &[]).unwrap();
+        let partition = config(&path.display().to_string()).partition(&graph, Seed(0)).unwrap();
+        assert_eq!(partition.assignment(), [1, 0, 1]);
+    }
+
+    #[test]
+    fn every_method_has_a_name_of_its_own() {
+        for (at, method) in METHODS.iter().enumerate() {
+            assert!(METHODS[..at].iter().all(|other| other.name != method.name));
+            let made = config(method.name).partitioner().unwrap();
+            let graph = Graph::from_edges(5, &[(0, 1), (1, 2), (3, 4)]).unwrap();
+            assert!(made.partition(&graph, 2, Seed(0)).is_ok(), "{}", method.name);
         }
     }
 }

@@ -1,9 +1,24 @@
 //! Label propagation in a few passes over the graph file, for graphs larger than memory.
 
+use super::config::{Limits, Method};
 use super::sweep::{Scratch, Search, sweep};
-use super::{Partition, Partitioner, check_clusters, limit_on_size};
+use super::{IMBALANCE, Partition, Partitioner, check_clusters, limit_on_size};
 use crate::random::mix;
 use crate::{Error, Graph, Result, Seed};
+
+pub(super) const METHOD: Method = Method {
+    name: "label-propagation",
+    about: "a few passes over the graph file, for graphs larger than memory",
+    limits: Limits::Keeps,
+    weighs_nodes: false,
+    make: |config| {
+        Box::new(LabelPropagation {
+            imbalance: config.imbalance.unwrap_or(IMBALANCE),
+            max_size: config.max_size,
+            ..LabelPropagation::default()
+        })
+    },
+};
 
 /// Reads the graph from front to back, and each node joins the cluster with room that most of its
 /// neighbours are in. A node without such a cluster opens a new one, as long as there are fewer than
@@ -24,7 +39,7 @@ pub struct LabelPropagation {
 
 impl Default for LabelPropagation {
     fn default() -> Self {
-        Self { imbalance: 0.1, max_size: None, passes: 6 }
+        Self { imbalance: IMBALANCE, max_size: None, passes: 6 }
     }
 }
 

@@ -16,7 +16,8 @@ mod level;
 mod reduce;
 mod refine;
 
-use super::{Partition, Partitioner, Refine, check_clusters, limit_on_size};
+use super::config::{Limits, Method};
+use super::{IMBALANCE, Partition, Partitioner, Refine, check_clusters, limit_on_size};
 use crate::random::mix;
 use crate::{Error, Graph, Result, Seed};
 use cluster::cluster;
@@ -24,6 +25,22 @@ use level::Level;
 use reduce::reduce;
 use refine::{Cut, Objective, Sizes, Worth, refine};
 use std::borrow::Cow;
+
+pub(super) const METHOD: Method = Method {
+    name: "multilevel",
+    about: "our own: fast, exact in the number of clusters and in their largest size",
+    limits: Limits::Keeps,
+    weighs_nodes: true,
+    make: |config| {
+        Box::new(Multilevel {
+            imbalance: config.imbalance.unwrap_or(IMBALANCE),
+            max_size: config.max_size,
+            refine: config.refine,
+            node_weights: config.node_weights.clone(),
+            ..Multilevel::default()
+        })
+    },
+};
 
 /// Multilevel partitioning for clusters of a few nodes to a few thousand.
 ///
@@ -67,7 +84,7 @@ pub struct Multilevel {
 
 impl Default for Multilevel {
     fn default() -> Self {
-        Self { imbalance: 0.1, max_size: None, refine: Refine::Cut, node_weights: None, cycles: None }
+        Self { imbalance: IMBALANCE, max_size: None, refine: Refine::Cut, node_weights: None, cycles: None }
     }
 }
 

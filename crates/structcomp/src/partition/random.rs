@@ -1,8 +1,17 @@
 //! Random clusters of equal size: the baseline that tells what the graph's structure is worth.
 
+use super::config::{Limits, Method};
 use super::{Partition, Partitioner, check_clusters};
 use crate::{Graph, Result, Seed};
 use rand::seq::SliceRandom;
+
+pub(super) const METHOD: Method = Method {
+    name: "random",
+    about: "equal clusters that look at no edge, the baseline",
+    limits: Limits::No,
+    weighs_nodes: false,
+    make: |_| Box::new(Random),
+};
 
 /// Deals the nodes out at random; sizes differ by one at the most. Looks at no edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
