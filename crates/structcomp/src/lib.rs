@@ -19,6 +19,7 @@ mod random;
 mod sparse;
 mod splits;
 mod summary;
+mod svg;
 mod vectors;
 
 pub use buffer::{Buffer, MappedFile};
@@ -30,8 +31,11 @@ pub use ids::NodeIds;
 pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
 pub use output::{Export, MatrixLayout, MatrixWriter, write_edges};
+#[cfg(feature = "metis")]
+pub use partition::Metis;
 pub use partition::{
-    LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner, Partitioning, Random, Refine,
+    Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner, Partitioning, Picture,
+    Quality, Random, Refine,
 };
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};

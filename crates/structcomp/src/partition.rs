@@ -3,14 +3,22 @@
 mod config;
 mod connections;
 mod label_propagation;
+#[cfg(feature = "metis")]
+mod metis;
 mod multilevel;
 mod part_file;
+mod picture;
+mod quality;
 mod random;
 mod sweep;
 
 pub use config::{METHODS, Method, Partitioning, Refine};
 pub use label_propagation::LabelPropagation;
+#[cfg(feature = "metis")]
+pub use metis::Metis;
 pub use multilevel::Multilevel;
+pub use picture::Picture;
+pub use quality::{Gap, Quality};
 pub use random::Random;
 
 use crate::{Error, Graph, Result, Seed};
@@ -143,6 +151,17 @@ fn check_clusters(nodes: usize, clusters: usize) -> Result<()> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Refuses node weights that do not fit the graph.
+fn check_node_weights(weights: &[u32], nodes: usize) -> Result<&[u32]> {
+    if weights.len() != nodes {
+        return Err(Error::Input(format!("there are {} node weights for {nodes} nodes", weights.len())));
+    }
+    if weights.contains(&0) {
+        return Err(Error::Input("a node weight is 0; weights must be positive".into()));
+    }
+    Ok(weights)
 }
 
 /// The largest size that a cluster may have, where all nodes together have size `total` and the

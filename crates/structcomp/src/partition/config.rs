@@ -30,7 +30,15 @@ pub(crate) enum Limits {
 }
 
 /// Every method. One more is one file beside this one and one line here.
-pub const METHODS: &[Method] = &[multilevel::METHOD, label_propagation::METHOD, random::METHOD];
+pub const METHODS: &[Method] = &[
+    multilevel::METHOD,
+    #[cfg(feature = "metis")]
+    super::metis::METHOD,
+    #[cfg(feature = "metis")]
+    super::metis::RECURSIVE,
+    label_propagation::METHOD,
+    random::METHOD,
+];
 
 /// What a refinement tries to improve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

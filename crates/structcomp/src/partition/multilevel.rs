@@ -17,7 +17,7 @@ mod reduce;
 mod refine;
 
 use super::config::{Limits, Method};
-use super::{IMBALANCE, Partition, Partitioner, Refine, check_clusters, limit_on_size};
+use super::{IMBALANCE, Partition, Partitioner, Refine, check_clusters, check_node_weights, limit_on_size};
 use crate::random::mix;
 use crate::{Error, Graph, Result, Seed};
 use cluster::cluster;
@@ -117,14 +117,7 @@ impl Partitioner for Multilevel {
 impl Multilevel {
     fn weights<'a>(&'a self, graph: &Graph) -> Result<Cow<'a, [u32]>> {
         let Some(weights) = &self.node_weights else { return Ok(vec![1; graph.nodes()].into()) };
-        if weights.len() != graph.nodes() {
-            let (given, nodes) = (weights.len(), graph.nodes());
-            return Err(Error::Input(format!("there are {given} node weights for {nodes} nodes")));
-        }
-        if weights.contains(&0) {
-            return Err(Error::Input("a node weight is 0; weights must be positive".into()));
-        }
-        Ok(weights.into())
+        Ok(check_node_weights(weights, graph.nodes())?.into())
     }
 
     /// The limits on the size of clusters.

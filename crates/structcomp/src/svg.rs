@@ -1,0 +1,124 @@
+//! Pictures as text: the few shapes our plots are made of.
+
+use std::fmt::{Display, Write};
+
+/// Colours that people with any colour vision can tell apart (after Okabe and Ito), then paler ones.
+pub(crate) const PALETTE: [&str; 12] = [
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a900", "#7a5195", "#8c8c8c",
+    "#86c5a4", "#a8c8e8", "#e8b4a0",
+];
+pub(crate) const INK: &str = "#222";
+pub(crate) const FAINT: &str = "#777";
+
+/// Where text stands against its position.
+#[derive(Clone, Copy)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// An SVG picture under construction.
+pub(crate) struct Svg {
+    text: String,
+}
+
+impl Svg {
+    /// An empty white picture.
+    pub(crate) fn new(width: f64, height: f64) -> Self {
+        let mut text = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" font-family=\"Helvetica, Arial, sans-serif\">\n"
+        );
+        let _ = writeln!(text, "<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>");
+        Self { text }
+    }
+
+    pub(crate) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), fill: &str) {
+        self.line_of(format_args!(
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{fill}\"/>"
+        ));
+    }
+
+    pub(crate) fn circle(&mut self, (x, y): (f64, f64), radius: f64, fill: &str, title: &str) {
+        let title = escaped(title);
+        self.line_of(format_args!(
+            "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius:.2}\" fill=\"{fill}\" stroke=\"white\" \
+             stroke-width=\"0.6\"><title>{title}</title></circle>"
+        ));
+    }
+
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, width: f64) {
+        self.line_of(format_args!(
+            "<line x1=\"{:.2}\" y1=\"{:.2}\" x2=\"{:.2}\" y2=\"{:.2}\" stroke=\"{stroke}\" stroke-width=\"{width:.2}\"/>",
+            from.0, from.1, to.0, to.1
+        ));
+    }
+
+    pub(crate) fn label(&mut self, (x, y): (f64, f64), size: f64, fill: &str, anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let text = escaped(text);
+        self.line_of(format_args!(
+            "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{size}\" fill=\"{fill}\" text-anchor=\"{anchor}\">{text}</text>"
+        ));
+    }
+
+    /// The finished picture.
+    pub(crate) fn finish(mut self) -> String {
+        self.text.push_str("</svg>\n");
+        self.text
+    }
+
+    fn line_of(&mut self, shape: impl Display) {
+        // Writing into a string cannot fail.
+        let _ = writeln!(self.text, "{shape}");
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            // XML has no way to write them.
+            control if control.is_control() => safe.push(' '),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// A step of 1, 2 or 5 times a power of ten that divides `most` into at most `steps` parts.
+pub(crate) fn round_step(most: f64, steps: f64) -> f64 {
+    let rough = (most / steps).max(f64::MIN_POSITIVE);
+    let power = 10f64.powf(rough.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= rough * 0.999).unwrap_or(10.0);
+    factor * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_out_of_a_picture() {
+        let mut svg = Svg::new(10.0, 10.0);
+        svg.label((0.0, 0.0), 12.0, INK, Anchor::Start, "<script>&\"\u{0}");
+        assert!(svg.finish().contains(">&lt;script&gt;&amp;&quot; </text>"));
+    }
+
+    #[test]
+    fn axes_have_round_steps() {
+        assert_eq!(round_step(10.0, 5.0), 2.0);
+        assert_eq!(round_step(99.0, 5.0), 20.0);
+        assert_eq!(round_step(230.0, 5.0), 50.0);
+        assert!((round_step(0.9, 5.0) - 0.2).abs() < 1e-12);
+    }
+}
