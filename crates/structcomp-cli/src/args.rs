@@ -1,6 +1,8 @@
 //! The flags, as typed. Those that mean the same for every command are written once.
 
-use crate::commands::{convert::Convert, datasets::Datasets, generate::Generate, info::Info};
+use crate::commands::{
+    convert::Convert, datasets::Datasets, generate::Generate, info::Info, partition::Partition,
+};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     Generate(Generate),
     /// Rewrite a dataset, its features or its edges in another format
     Convert(Convert),
+    /// Split the nodes into clusters that cut few edges
+    Partition(Partition),
 }
 
 /// Flags of every command.

@@ -4,3 +4,4 @@ pub(crate) mod convert;
 pub(crate) mod datasets;
 pub(crate) mod generate;
 pub(crate) mod info;
+pub(crate) mod partition;

@@ -30,6 +30,7 @@ fn run(cli: args::Cli) -> anyhow::Result<()> {
         args::Command::Datasets(datasets) => datasets.run(),
         args::Command::Generate(generate) => generate.run(),
         args::Command::Convert(convert) => convert.run(),
+        args::Command::Partition(partition) => partition.run(),
     }
 }
 

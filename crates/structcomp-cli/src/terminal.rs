@@ -67,6 +67,28 @@ pub(crate) fn grouped(number: impl TryInto<u64>) -> String {
     text
 }
 
+/// A result as a title and rows of numbers.
+#[derive(Default)]
+pub(crate) struct Lines {
+    pub(crate) text: String,
+}
+
+impl Lines {
+    pub(crate) fn title(&mut self, name: &str, about: &str) {
+        self.text += &format!("{name} {about}\n");
+    }
+
+    /// A label, a number set right, and what there is to say about it.
+    pub(crate) fn row(&mut self, label: &str, number: String, about: String) {
+        let line = match number.is_empty() {
+            true => format!("  {label:<9} {about}"),
+            false => format!("  {label:<9} {number:>13}  {about}"),
+        };
+        self.text += line.trim_end();
+        self.text.push('\n');
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

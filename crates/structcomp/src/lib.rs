@@ -30,12 +30,12 @@ pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;
 pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
-pub use output::{Export, MatrixLayout, MatrixWriter, write_edges};
+pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges};
 #[cfg(feature = "metis")]
 pub use partition::Metis;
 pub use partition::{
     Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner, Partitioning, Picture,
-    Quality, Random, Refine,
+    Quality, Random, Refine, read_node_weights,
 };
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};

@@ -2,6 +2,7 @@
 //!
 //! The name's ending says the format. A file appears whole or not at all.
 
+mod clusters;
 mod edges;
 mod export;
 mod npy;
@@ -9,6 +10,7 @@ mod npy;
 mod parquet;
 mod text;
 
+pub use clusters::write_clusters;
 pub use edges::write_edges;
 pub use export::Export;
 

@@ -17,6 +17,7 @@ pub use label_propagation::LabelPropagation;
 #[cfg(feature = "metis")]
 pub use metis::Metis;
 pub use multilevel::Multilevel;
+pub use part_file::read_node_weights;
 pub use picture::Picture;
 pub use quality::{Gap, Quality};
 pub use random::Random;

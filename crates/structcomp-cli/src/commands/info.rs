@@ -2,7 +2,7 @@
 
 use crate::{
     args::{Common, Input},
-    terminal::{self, grouped},
+    terminal::{self, Lines, grouped},
 };
 use anyhow::{Result, bail};
 use clap::Args;
@@ -175,27 +175,6 @@ impl Report {
             format!("in {:.3} s, graph of {}{memory}", self.seconds, human_bytes(self.graph_bytes)),
         );
         lines.text
-    }
-}
-
-#[derive(Default)]
-struct Lines {
-    text: String,
-}
-
-impl Lines {
-    fn title(&mut self, name: &str, about: &str) {
-        self.text += &format!("{name} {about}\n");
-    }
-
-    /// A label, a number set right, and what there is to say about it.
-    fn row(&mut self, label: &str, number: String, about: String) {
-        let line = match number.is_empty() {
-            true => format!("  {label:<9} {about}"),
-            false => format!("  {label:<9} {number:>13}  {about}"),
-        };
-        self.text += line.trim_end();
-        self.text.push('\n');
     }
 }
 

@@ -33,9 +33,11 @@ pub(crate) enum Limits {
 pub const METHODS: &[Method] = &[
     multilevel::METHOD,
     #[cfg(feature = "metis")]
-    super::metis::METHOD,
+    super::metis::KWAY,
     #[cfg(feature = "metis")]
     super::metis::RECURSIVE,
+    #[cfg(feature = "metis")]
+    super::metis::STRICT,
     label_propagation::METHOD,
     random::METHOD,
 ];

@@ -9,25 +9,7 @@ impl Partition {
     /// Reads a `.part` file made by any partitioner for a graph of `nodes` nodes. Numbers that are
     /// not used close up; how many clusters the file counted is the second value.
     pub fn read(path: impl AsRef<Path>, nodes: usize) -> Result<(Self, usize)> {
-        let path = path.as_ref();
-        let bytes = MappedFile::open(path)?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(path, "is not text"))?;
-        let mut cluster = Vec::with_capacity(nodes.min(bytes.len() / 2 + 1));
-        for (line, text) in (1..).zip(text.lines()) {
-            let text = text.trim();
-            // Comments are not part of the format, but some tools write them.
-            if text.is_empty() || text.starts_with(['#', '%']) {
-                continue;
-            }
-            let number: u32 = text.parse().map_err(|_| {
-                Error::at_line(path, line, format!("'{}' is not the number of a cluster", excerpt(text)))
-            })?;
-            cluster.push(number);
-        }
-        if cluster.len() != nodes {
-            let what = format!("has clusters for {} nodes, but the graph has {nodes}", cluster.len());
-            return Err(Error::format(path, what));
-        }
+        let cluster = read_lines(path.as_ref(), nodes, "clusters", "the number of a cluster")?;
         let counted = cluster.iter().max().map_or(0, |&last| last as usize + 1);
         Ok((Self::renumbered(cluster), counted))
     }
@@ -46,6 +28,34 @@ impl Partition {
         }
         file.commit()
     }
+}
+
+/// Reads what each of `nodes` nodes counts for in the size of its cluster: a whole number a line.
+pub fn read_node_weights(path: impl AsRef<Path>, nodes: usize) -> Result<Vec<u32>> {
+    read_lines(path.as_ref(), nodes, "weights", "a whole weight")
+}
+
+/// A number a line, line `v` for node `v`.
+fn read_lines(path: &Path, nodes: usize, what: &str, number: &str) -> Result<Vec<u32>> {
+    let bytes = MappedFile::open(path)?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(path, "is not text"))?;
+    let mut numbers = Vec::with_capacity(nodes.min(bytes.len() / 2 + 1));
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.trim();
+        // Comments are not part of the format, but some tools write them.
+        if text.is_empty() || text.starts_with(['#', '%']) {
+            continue;
+        }
+        numbers.push(
+            text.parse()
+                .map_err(|_| Error::at_line(path, line, format!("'{}' is not {number}", excerpt(text))))?,
+        );
+    }
+    if numbers.len() != nodes {
+        let given = numbers.len();
+        return Err(Error::format(path, format!("has {what} for {given} nodes, but the graph has {nodes}")));
+    }
+    Ok(numbers)
 }
 
 fn excerpt(text: &str) -> String {

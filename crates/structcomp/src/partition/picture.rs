@@ -27,7 +27,7 @@ const MOST_CLUSTERS: usize = 1000;
 /// The heaviest edges between clusters, so many of them, are drawn.
 const MOST_EDGES: usize = 6000;
 const WIDTH: f64 = 1000.0;
-const HEIGHT: f64 = 560.0;
+const HEIGHT: f64 = 580.0;
 /// Left and right of the histogram's frame, and the top and bottom of both frames.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 380.0;
@@ -123,7 +123,7 @@ impl Picture<'_> {
         }
         let area = (right - left) * (BOTTOM - TOP) / clusters as f64;
         let most = self.quality.largest as f64;
-        let radius = |size: usize| (0.36 * area.sqrt()).min(26.0) * (size as f64 / most).sqrt().max(0.25);
+        let radius = |size: usize| (0.28 * area.sqrt()).min(26.0) * (size as f64 / most).sqrt().max(0.25);
         for cluster in 0..clusters as u32 {
             let size = self.partition.members(cluster).len();
             let (fill, what) = self.color(cluster, inside[cluster as usize]);
@@ -197,21 +197,20 @@ impl Picture<'_> {
             );
             return;
         };
-        let mut x = left;
-        let shown = labels.classes().min(PALETTE.len());
-        for class in 0..shown {
+        let (mut x, mut y) = (left, y);
+        for class in 0..labels.classes() {
             let name: String = class_name(labels, class).chars().take(24).collect();
-            let width = 24.0 + 6.4 * name.chars().count() as f64;
-            if x + width > WIDTH - 60.0 {
+            let width = 26.0 + 6.4 * name.chars().count() as f64;
+            if x + width > WIDTH - 24.0 {
+                (x, y) = (left, y + 18.0);
+            }
+            if class == PALETTE.len() || y > HEIGHT - 14.0 {
                 svg.label((x, y + 9.0), 12.0, FAINT, Anchor::Start, "…");
                 return;
             }
             svg.rect((x, y), (10.0, 10.0), class_color(class));
             svg.label((x + 14.0, y + 9.0), 12.0, FAINT, Anchor::Start, &name);
             x += width;
-        }
-        if labels.classes() > shown {
-            svg.label((x, y + 9.0), 12.0, FAINT, Anchor::Start, "…");
         }
     }
 }
