@@ -40,6 +40,9 @@ pub(super) const STRICT: Method = Method {
 /// a balance of 3 %, which whole nodes cannot meet, and keeps moving nodes whatever that cuts. `strict`
 /// adds such a step to METIS 5.2.1, so that its effect can be studied; it is not METIS 5.1 itself.
 ///
+/// K-way METIS takes nothing from the seed where clusters have fewer than 30 nodes: it then leaves the
+/// work to its recursive bisection with a seed of its own.
+///
 /// METIS counts weights in whole numbers. Other edge weights are scaled until the largest is 1000.
 ///
 /// # Reference

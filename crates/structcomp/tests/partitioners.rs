@@ -1,0 +1,265 @@
+//! What every partitioner promises, on graphs of every kind and on the published datasets.
+//!
+//! The published datasets are looked for in `../shared/data`; where they are absent the tests say that
+//! they were skipped, except in CI.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
+
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use structcomp::{EdgeList, Graph, METHODS, Partition, Partitioning, Quality, Refine, Result, Seed, data};
+
+/// Methods that may return fewer clusters than asked for.
+const INEXACT: &[&str] = &["metis", "metis-recursive", "metis-strict"];
+/// Methods whose clusters never exceed the limit on their size.
+const LIMITED: &[&str] = &["multilevel", "label-propagation"];
+
+/// METIS k-way starts its own generator anew where clusters have fewer than 30 nodes.
+const SEEDLESS: &str = "metis";
+
+fn config(method: &str, clusters: usize) -> Partitioning {
+    Partitioning { method: method.to_owned(), clusters: Some(clusters), ..Partitioning::default() }
+}
+
+fn partition(method: &str, graph: &Graph, clusters: usize) -> Result<Partition> {
+    config(method, clusters).partition(graph, Seed(0))
+}
+
+/// Every node in a cluster, no cluster empty, as many as asked for, none too large, and the cut as
+/// counted edge by edge.
+fn check(method: &str, what: &str, graph: &Graph, clusters: usize) {
+    let partition = partition(method, graph, clusters).unwrap();
+    let context = format!("{method} on {what} into {clusters}");
+    assert_eq!(partition.nodes(), graph.nodes(), "{context}");
+    assert!(partition.sizes().all(|size| size > 0), "{context}");
+    assert_eq!(partition.sizes().sum::<usize>(), graph.nodes(), "{context}");
+    match INEXACT.contains(&method) {
+        true => assert!((1..=clusters).contains(&partition.clusters()), "{context}"),
+        false => assert_eq!(partition.clusters(), clusters, "{context}"),
+    }
+    if LIMITED.contains(&method) {
+        let limit = (graph.nodes() as f64 / clusters as f64 * 1.1).ceil() as usize;
+        assert!(partition.sizes().all(|size| size <= limit), "{context}: larger than {limit}");
+    }
+    let mut cut = 0.0;
+    for u in 0..graph.nodes() as u32 {
+        for (i, &v) in graph.neighbors(u).iter().enumerate() {
+            let between = u < v && partition.of(u) != partition.of(v);
+            cut += if between { graph.edge_weights(u).map_or(1.0, |weights| weights[i] as f64) } else { 0.0 };
+        }
+    }
+    assert_eq!(Quality::of(graph, &partition, None).unwrap().cut, cut, "{context}");
+}
+
+fn weighted(nodes: usize, edges: &[(u32, u32, f32)]) -> Graph {
+    let entry = |&(u, v, weight): &(u32, u32, f32)| ((u as u64) << 32 | v as u64, weight);
+    EdgeList::from_weighted(edges.iter().map(entry).collect()).build(nodes).unwrap().0
+}
+
+/// Graphs that go wrong first, each with a name.
+fn odd_graphs() -> Vec<(&'static str, Graph)> {
+    let plain = |nodes: usize, edges: &[(u32, u32)]| Graph::from_edges(nodes, edges).unwrap();
+    let star: Vec<_> = (1..60).map(|leaf| (0, leaf)).collect();
+    let clique: Vec<_> = (0..25).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+    let path: Vec<_> = (0..79).map(|u| (u, u + 1)).collect();
+    let triangles: Vec<_> =
+        (0..20).flat_map(|t| [(3 * t, 3 * t + 1), (3 * t + 1, 3 * t + 2), (3 * t + 2, 3 * t)]).collect();
+    let pieces: Vec<_> = (0..40).map(|u| (u, (u + 1) % 40)).chain((40..50).map(|u| (u, u + 10))).collect();
+    let heavy: Vec<_> = (0..59u32).map(|u| (u, u + 1, 1.0 + (u % 7) as f32)).collect();
+    vec![
+        ("a star", plain(60, &star)),
+        ("a clique", plain(25, &clique)),
+        ("a path", plain(80, &path)),
+        ("triangles", plain(60, &triangles)),
+        ("a ring, pairs and isolated nodes", plain(70, &pieces)),
+        ("isolated nodes", plain(33, &[])),
+        ("one node", plain(1, &[])),
+        ("two nodes", plain(2, &[(0, 1)])),
+        ("a weighted path", weighted(60, &heavy)),
+        ("weights below one", weighted(30, &[(0, 1, 1e-4), (1, 2, 1e-3), (3, 4, 0.5)])),
+    ]
+}
+
+#[test]
+fn odd_graphs_are_split_as_asked() {
+    for method in METHODS {
+        for (what, graph) in odd_graphs() {
+            let nodes = graph.nodes();
+            for clusters in [1, 2, nodes / 10, nodes / 3, nodes / 2, nodes - nodes / 10, nodes] {
+                if (1..=nodes).contains(&clusters) {
+                    check(method.name, what, &graph, clusters);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn random_graphs_are_split_as_asked(
+        nodes in 1usize..150,
+        edges in prop::collection::vec((0u32..150, 0u32..150, 1u8..4), 0..500),
+        share in 0.0f64..1.0,
+        weights: bool,
+    ) {
+        let edges: Vec<_> = edges
+            .into_iter()
+            .filter(|&(u, v, _)| (u.max(v) as usize) < nodes)
+            .map(|(u, v, weight)| (u, v, weight as f32))
+            .collect();
+        let pairs: Vec<_> = edges.iter().map(|&(u, v, _)| (u, v)).collect();
+        let graph = if weights { weighted(nodes, &edges) } else { Graph::from_edges(nodes, &pairs).unwrap() };
+        let clusters = 1 + (share * (nodes - 1) as f64) as usize;
+        for method in METHODS {
+            check(method.name, "a random graph", &graph, clusters);
+        }
+    }
+}
+
+// The inputs on which METIS itself crashes, reports a negative cut or returns fewer parts.
+
+/// Splits a graph with every method.
+fn with_every_method(graph: &Graph, clusters: usize) -> Vec<Result<Partition>> {
+    METHODS.iter().map(|method| partition(method.name, graph, clusters)).collect()
+}
+
+#[test]
+fn metis_crash_directed_input() {
+    let graph = Graph::from_edges(40, &(0..39).map(|u| (u, u + 1)).collect::<Vec<_>>()).unwrap();
+    assert!((0..39).all(|u| graph.has_edge(u + 1, u)), "both directions are there");
+    with_every_method(&graph, 4).into_iter().for_each(|partition| assert_eq!(partition.unwrap().nodes(), 40));
+}
+
+#[test]
+fn metis_crash_self_loops() {
+    let edges: Vec<_> = (0..40).flat_map(|u| [(u, u), (u, (u + 1) % 40), (u, u)]).collect();
+    let graph = Graph::from_edges(40, &edges).unwrap();
+    assert_eq!(graph.edges(), 40);
+    with_every_method(&graph, 4).into_iter().for_each(|partition| assert_eq!(partition.unwrap().nodes(), 40));
+}
+
+#[test]
+fn metis_crash_id_out_of_range() {
+    let error = Graph::from_edges(40, &[(0, 1), (3, 40)]).unwrap_err().to_string();
+    assert!(error.contains("40"), "{error}");
+}
+
+#[test]
+fn metis_crash_more_clusters_than_nodes() {
+    let graph = Graph::from_edges(10, &[(0, 1)]).unwrap();
+    for partition in with_every_method(&graph, 11) {
+        assert!(partition.unwrap_err().to_string().contains("at most 10"));
+    }
+}
+
+#[test]
+fn metis_crash_one_cluster() {
+    let graph = Graph::from_edges(10, &[(0, 1), (2, 3)]).unwrap();
+    with_every_method(&graph, 1)
+        .into_iter()
+        .for_each(|partition| assert_eq!(partition.unwrap().clusters(), 1));
+}
+
+#[test]
+fn metis_crash_as_many_clusters_as_nodes() {
+    let graph = Graph::from_edges(10, &[(0, 1), (2, 3)]).unwrap();
+    with_every_method(&graph, 10)
+        .into_iter()
+        .for_each(|partition| assert_eq!(partition.unwrap().clusters(), 10));
+}
+
+#[test]
+fn metis_crash_an_empty_graph() {
+    let graph = Graph::from_edges(0, &[]).unwrap();
+    for partition in with_every_method(&graph, 1) {
+        assert!(partition.unwrap_err().to_string().contains("no nodes"));
+    }
+}
+
+#[test]
+fn metis_crash_a_graph_without_edges() {
+    let graph = Graph::from_edges(100, &[]).unwrap();
+    for partition in with_every_method(&graph, 10) {
+        let partition = partition.unwrap();
+        assert!((1..=10).contains(&partition.clusters()) && partition.nodes() == 100);
+    }
+}
+
+/// The published datasets with the paper's number of clusters, or a tenth of the nodes.
+const PUBLISHED: [(&str, usize); 8] = [
+    ("cora", 300),
+    ("citeseer", 300),
+    ("pubmed", 2000),
+    ("amazon-photo", 700),
+    ("amazon-computers", 1300),
+    ("chameleon", 227),
+    ("squirrel", 520),
+    ("actor", 760),
+];
+
+fn published() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    if path.exists() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("CI").is_none(), "the published datasets are missing");
+    eprintln!("skipped: the published datasets are missing");
+    None
+}
+
+fn load(folder: &Path, name: &str) -> Graph {
+    data::load(name, folder, Seed(0), &data::Options::default()).unwrap().graph
+}
+
+#[test]
+fn threads_change_nothing_and_seeds_do() {
+    let Some(folder) = published() else { return };
+    let pools: Vec<_> =
+        [1, 2, 3, 8].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap()).into();
+    for (name, clusters) in PUBLISHED {
+        let graph = load(&folder, name);
+        for method in METHODS {
+            let run = |seed| config(method.name, clusters).partition(&graph, Seed(seed)).unwrap();
+            let first = pools[0].install(|| run(0));
+            // METIS has one thread whatever it is given, and is slow.
+            let others = if INEXACT.contains(&method.name) { &pools[3..] } else { &pools[1..] };
+            for pool in others {
+                assert!(pool.install(|| run(0)) == first, "{} on {name}", method.name);
+            }
+            if method.name != SEEDLESS {
+                assert!(run(1) != first, "{} on {name}: the seed changes nothing", method.name);
+            }
+        }
+        let objective = Partitioning { refine: Refine::Objective, ..config("multilevel", clusters) };
+        let run = || objective.partition(&graph, Seed(0)).unwrap();
+        let first = pools[0].install(run);
+        assert!(pools[1..].iter().all(|pool| pool.install(run) == first), "for the objective on {name}");
+    }
+}
+
+#[cfg(feature = "metis")]
+#[test]
+fn multilevel_is_as_good_as_metis_at_the_size_of_its_largest_cluster() {
+    let Some(folder) = published() else { return };
+    let (mut no_worse_cut, mut no_worse_gap) = (0, 0);
+    for (name, clusters) in &PUBLISHED[..5] {
+        let graph = load(&folder, name);
+        let quality = |partition: &Partition| Quality::of(&graph, partition, None).unwrap();
+        let metis = quality(&partition("metis", &graph, *clusters).unwrap());
+        let limited = Partitioning { max_size: Some(metis.largest), ..config("multilevel", *clusters) };
+        let ours = quality(&limited.partition(&graph, Seed(0)).unwrap());
+        assert!(ours.largest <= metis.largest, "{name}");
+        assert!(ours.cut <= 1.02 * metis.cut, "{name}: {} against {}", ours.cut, metis.cut);
+        no_worse_cut += usize::from(ours.cut <= metis.cut);
+        no_worse_gap += usize::from(ours.gap <= metis.gap);
+        let aimed = Partitioning { refine: Refine::Objective, ..limited };
+        let aimed = quality(&aimed.partition(&graph, Seed(0)).unwrap());
+        assert!(
+            aimed.gap < ours.gap && aimed.largest <= metis.largest,
+            "{name}: {} for the objective",
+            aimed.gap
+        );
+    }
+    assert!(no_worse_cut >= 4 && no_worse_gap >= 4, "{no_worse_cut} cuts, {no_worse_gap} objectives");
+}
