@@ -12,21 +12,26 @@ import sys
 import threading
 import time
 
-THREADS = "2"
-SETTINGS = {"RAYON_NUM_THREADS": THREADS, "OMP_NUM_THREADS": THREADS, "MKL_NUM_THREADS": THREADS}
+
+
+def threads(count):
+    return {name: str(count) for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+
+
+SETTINGS = threads(2)
 
 
 class Side:
-    """One of the two processes, with what was measured on it."""
+    """One of the processes, with what was measured on it."""
 
-    def __init__(self, name, command):
+    def __init__(self, name, command, settings=SETTINGS):
         self.name = name
         self.process = subprocess.Popen(
             [str(part) for part in command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | SETTINGS,
+            env=os.environ | settings,
         )
         if self.process.stdout.readline().strip() != "ready":
             sys.exit(f"{name} did not start")
@@ -64,6 +69,12 @@ class Side:
     def processor_seconds(self):
         tasks = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
         return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+    def peak(self):
+        """The most bytes held at any time, pages of mapped files included."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return 1024 * int(line.split()[1])
 
     def finish(self):
         self.process.stdin.close()

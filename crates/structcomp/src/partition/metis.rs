@@ -92,10 +92,11 @@ impl Partitioner for Metis {
         };
         let offset = |at: u64| i32::try_from(at).map_err(|_| too_large());
         let offsets = graph.offsets().iter().map(|&at| offset(at)).collect::<Result<Vec<i32>>>()?;
-        let targets: Vec<i32> = graph.targets().iter().map(|&node| node as i32).collect();
+        offset(nodes as u64)?;
+        let targets: &[i32] = bytemuck::cast_slice(graph.targets());
         let edge_weights = whole_edge_weights(graph);
 
-        let mut problem = metis::Graph::new(1, offset(clusters as u64)?, &offsets, &targets)
+        let mut problem = metis::Graph::new(1, offset(clusters as u64)?, &offsets, targets)
             .map_err(|error| Error::Input(format!("METIS refuses the graph: {error}")))?
             .set_option(metis::option::Seed((seed.key("metis") >> 33) as i32));
         if let Some(weights) = &weights {
