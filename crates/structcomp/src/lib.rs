@@ -31,7 +31,8 @@ pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
 pub use output::{Export, MatrixLayout, MatrixWriter, write_edges};
 pub use partition::{
-    LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner, Partitioning, Random, Refine,
+    AffinityGs, AlgebraicJc, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner,
+    Partitioning, Random, Reduction, Refine, VariationNeighborhoods,
 };
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};

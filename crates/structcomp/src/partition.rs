@@ -1,17 +1,26 @@
 //! Clusters of nodes: what a partition is, and the methods that make one.
 
+mod affinity_gs;
+mod algebraic_jc;
+mod coarsening;
 mod config;
 mod connections;
 mod label_propagation;
+mod level;
 mod multilevel;
 mod part_file;
 mod random;
 mod sweep;
+mod variation_neighborhoods;
 
+pub use affinity_gs::AffinityGs;
+pub use algebraic_jc::AlgebraicJc;
+pub use coarsening::Reduction;
 pub use config::{METHODS, Method, Partitioning, Refine};
 pub use label_propagation::LabelPropagation;
 pub use multilevel::Multilevel;
 pub use random::Random;
+pub use variation_neighborhoods::VariationNeighborhoods;
 
 use crate::{Error, Graph, Result, Seed};
 

@@ -27,6 +27,25 @@ impl<'a> Level<'a> {
         Self { offsets: graph.offsets().into(), targets: graph.targets().into(), weights, sizes, inner }
     }
 
+    /// One component of the user's graph: node `i` is `nodes[i]` there, and `place` turns this around.
+    pub(super) fn component(graph: &'a Graph, nodes: &[u32], place: &[u32]) -> Self {
+        let sizes = vec![1; nodes.len()].into();
+        if nodes.len() == graph.nodes() {
+            return Self::finest(graph, sizes);
+        }
+        let mut offsets = vec![0; nodes.len() + 1];
+        for (row, &node) in nodes.iter().enumerate() {
+            offsets[row + 1] = offsets[row] + graph.degree(node) as u64;
+        }
+        let rows = || nodes.iter().flat_map(|&node| graph.neighbors(node));
+        let targets: Vec<u32> = rows().map(|&target| place[target as usize]).collect();
+        let weights = graph.weights().is_some().then(|| {
+            nodes.iter().flat_map(|&node| graph.edge_weights(node).into_iter().flatten().copied()).collect()
+        });
+        let inner = vec![0.0; nodes.len()];
+        Self { offsets: offsets.into(), targets: targets.into(), weights, sizes, inner }
+    }
+
     /// The user's graph weighted by the entries of Â.
     pub(super) fn normalized(graph: &'a Graph, sizes: Cow<'a, [u32]>) -> Self {
         let root: Vec<f32> =
@@ -133,7 +152,7 @@ struct Rows {
     weights: Vec<f32>,
     sizes: Vec<u32>,
     inner: Vec<f32>,
-    found: crate::partition::connections::Connections,
+    found: super::connections::Connections,
 }
 
 impl Rows {
