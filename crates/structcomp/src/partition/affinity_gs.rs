@@ -88,3 +88,56 @@ fn strength(x: &[Row], best: &[f64], u: u32, v: u32) -> f64 {
     let most = best[u] * best[v];
     if most > 0.0 { affinity(&x[u], &x[v]) / most } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::coarsening::testing::{chords, full, laplacian, levels};
+
+    #[test]
+    fn the_sweep_solves_the_lower_triangle() {
+        let graph = chords(40, 70, 1);
+        for level in levels(&graph) {
+            let l = laplacian(&full(&level));
+            let start: Vec<Row> = random(level.nodes(), 3);
+            let got = swept(&level, start.clone());
+            for i in 0..l.len() {
+                for k in 0..VECTORS {
+                    // (D + L_low) x' = -L_up x
+                    let left: f64 = (0..=i).map(|j| l[i][j] * got[j][k]).sum();
+                    let right: f64 = (i + 1..l.len()).map(|j| -l[i][j] * start[j][k]).sum();
+                    assert!((left - right).abs() < 1e-9);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn strength_is_that_of_the_definition() {
+        let graph = chords(40, 70, 2);
+        for level in levels(&graph) {
+            let w = full(&level);
+            let x: Vec<Row> = random(level.nodes(), 3);
+            let dot = |i: usize, j: usize| x[i].iter().zip(&x[j]).map(|(a, b)| a * b).sum::<f64>();
+            let c = |i: usize, j: usize| match w[i][j] > 0.0 {
+                true => dot(i, j).powi(2) / (dot(i, i) * dot(j, j)),
+                false => 0.0,
+            };
+            let most = |i: usize| (0..w.len()).map(|k| c(i, k)).fold(0.0, f64::max);
+            let best = best(&level, &x);
+            for u in 0..w.len() as u32 {
+                for &v in level.neighbors(u) {
+                    let (i, j) = (u as usize, v as usize);
+                    let want = c(i, j) / (most(i) * most(j));
+                    assert!((strength(&x, &best, u, v) - want).abs() < 1e-9 * want);
+                }
+            }
+        }
+        assert_eq!(affinity(&[0.0; VECTORS], &x_axis()), 0.0);
+        assert_eq!(affinity(&x_axis(), &x_axis()), 1.0);
+    }
+
+    fn x_axis() -> Row {
+        std::array::from_fn(|k| if k == 0 { 3.0 } else { 0.0 })
+    }
+}

@@ -76,3 +76,32 @@ fn closeness(x: &Row, y: &Row) -> f64 {
     let furthest = x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).fold(0.0, f64::max);
     1.0 / furthest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::coarsening::testing::{chords, full, levels};
+
+    #[test]
+    fn relaxation_and_closeness_are_those_of_the_definition() {
+        let graph = chords(40, 70, 1);
+        for level in levels(&graph) {
+            let w = full(&level);
+            let start: Vec<Row> = random(level.nodes(), 3);
+            let mut x = start.clone();
+            for _ in 0..20 {
+                let step = |i: usize, k: usize| {
+                    let sum: f64 = (0..w.len()).map(|j| w[i][j] * x[j][k]).sum();
+                    x[i][k] / 2.0 + sum / w[i].iter().sum::<f64>() / 2.0
+                };
+                x = (0..w.len()).map(|i| std::array::from_fn(|k| step(i, k))).collect();
+            }
+            let got = relaxed(&level, start);
+            for (got, want) in got.iter().zip(&x) {
+                assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-12));
+            }
+            let least = (0..VECTORS).map(|k| 1.0 / (x[3][k] - x[8][k]).powi(2)).fold(f64::MAX, f64::min);
+            assert!((closeness(&got[3], &got[8]) - least).abs() < 1e-9 * least);
+        }
+    }
+}

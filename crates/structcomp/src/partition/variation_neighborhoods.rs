@@ -156,3 +156,89 @@ fn cheapest(costs: &Costs, step: Step) -> Groups {
     }
     groups
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::coarsening::laplacian::random;
+    use crate::partition::coarsening::testing::{chords, levels, step};
+
+    #[test]
+    fn vectors_are_orthonormal_in_the_laplacian_on_every_level() {
+        let graph = chords(200, 300, 1);
+        let [fine, coarse] = levels(&graph);
+        let b = lowest(&Laplacian::of(&fine), 1);
+        let mut pairs = Groups::none(200);
+        (0..100).for_each(|pair| pairs.join(&[2 * pair, 2 * pair + 1]));
+        let averaged = averaged(&b, &pairs);
+        let want = (b[6][4] + b[7][4]) / 2f64.sqrt();
+        assert!((averaged[3][4] - want).abs() < 1e-12);
+        // AᵀLA = 1, which B(BᵀLB)^-1/2 makes it, and the factors in another order do not.
+        for (level, b) in [(&fine, &b), (&coarse, &averaged)] {
+            let laplacian = Laplacian::of(level);
+            let a = normalized(&laplacian, b);
+            let mut product = a.clone();
+            laplacian.times(&a, &mut product);
+            for (at, got) in gram(&a, &product).into_iter().enumerate() {
+                let want = (at % (WIDTH + 1) == 0) as u8 as f64;
+                assert!((got - want).abs() < 1e-9, "{at}: {got}");
+            }
+        }
+        assert_eq!(inverse_root(1e-12, 1.0), 0.0);
+        assert_eq!(inverse_root(4.0, 9.0), 0.5);
+    }
+
+    /// The paper's loop, with every set written out.
+    fn naive(costs: &Costs, step: Step) -> Groups {
+        let mut scratch = Scratch::new(costs.nodes());
+        let mut cost = |set: &[u32]| {
+            scratch.members = set.to_vec();
+            costs.of_members(&mut scratch)
+        };
+        let mut groups = Groups::none(costs.nodes());
+        let mut sets: Vec<(f64, Vec<u32>)> = Vec::new();
+        for center in 0..costs.nodes() as u32 {
+            let mut set = Vec::new();
+            costs.closed(center, |_| true, &mut set);
+            sets.push((cost(&set), set));
+        }
+        while let Some(at) = (0..sets.len()).min_by(|&p, &q| sets[p].0.total_cmp(&sets[q].0)) {
+            let (_, mut set) = sets.swap_remove(at);
+            let before = set.len();
+            set.retain(|&node| groups.is_alone(node));
+            if set.len() == before {
+                if set.len() - 1 <= step.most - groups.removed() {
+                    groups.join(&set);
+                }
+            } else if set.len() > 1 {
+                sets.push((cost(&set), set));
+            }
+        }
+        groups
+    }
+
+    #[test]
+    fn the_cheapest_sets_are_taken_one_by_one() {
+        for (seed, most) in [(1, 10), (2, 35), (3, 60)] {
+            let graph = chords(80, 120, seed);
+            for level in levels(&graph) {
+                let degree = Laplacian::of(&level).degree;
+                let a: Vec<Row> = random(level.nodes(), seed);
+                let costs = Costs::new(&level, &degree, &a);
+                let most = most.min(level.nodes() - 1);
+                let got = cheapest(&costs, step(most));
+                assert_eq!(got.numbered(), naive(&costs, step(most)).numbered());
+                assert!(got.removed() > 0 && got.removed() <= most);
+            }
+        }
+    }
+
+    #[test]
+    fn a_clique_gives_as_many_as_are_wanted_only_where_a_number_must_be_reached() {
+        let edges: Vec<(u32, u32)> = (0..20).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        let graph = Graph::from_edges(20, &edges).unwrap();
+        let [level, _] = levels(&graph);
+        let run = |insist: bool| Smoothest { b: None }.groups(&level, Step { insist, ..step(7) });
+        assert_eq!((run(false).removed(), run(true).removed()), (0, 7));
+    }
+}

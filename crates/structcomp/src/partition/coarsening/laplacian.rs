@@ -199,3 +199,71 @@ fn sums<const W: usize>(rows: &[[f64; W]], term: impl Fn(&[f64; W], usize) -> [f
     partial.iter().for_each(|part| axpy(&mut total, 1.0, part));
     total
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Graph;
+    use crate::partition::coarsening::testing::{chords, full, laplacian, levels};
+
+    #[test]
+    fn products_are_those_of_the_full_matrix() {
+        let graph = chords(90, 200, 4);
+        for level in levels(&graph) {
+            let l = laplacian(&full(&level));
+            let x: Vec<[f64; 3]> = random(level.nodes(), 1);
+            let mut product = vec![[0.0; 3]; x.len()];
+            Laplacian::of(&level).times(&x, &mut product);
+            for (row, got) in l.iter().zip(&product) {
+                for c in 0..3 {
+                    let want: f64 = row.iter().zip(&x).map(|(l, x)| l * x[c]).sum();
+                    assert!((got[c] - want).abs() < 1e-9);
+                }
+            }
+        }
+    }
+
+    /// Compares with all eigenvalues of the full matrix, and looks at every residual.
+    fn check(graph: &Graph, tolerance: f64) {
+        let [level, _] = levels(graph);
+        let l = laplacian(&full(&level));
+        let (values, u) = Laplacian::of(&level).lowest(3);
+        let (all, _) = eigen(l.concat(), l.len());
+        for (c, &value) in values.iter().enumerate().take(l.len() - 1) {
+            let want = all[l.len() - 2 - c];
+            assert!((value - want).abs() < tolerance * want, "{c}: {value} for {want}");
+            let off = |row: &Vec<f64>, at: usize| {
+                let product: f64 = row.iter().zip(&u).map(|(l, u)| l * u[c]).sum();
+                (product - value * u[at][c]).powi(2)
+            };
+            let residual = l.iter().enumerate().map(|(at, row)| off(row, at)).sum::<f64>().sqrt();
+            assert!(residual < 1.01 * TOLERANCE * value, "{c}: {residual} beside {value}");
+            assert!(u.iter().map(|u| u[c]).sum::<f64>().abs() < 1e-6, "not beside the constant one");
+        }
+        let g = gram(&u, &u);
+        for at in 0..WIDTH * WIDTH {
+            let one = at % (WIDTH + 1) == 0 && at / WIDTH + 1 < l.len();
+            assert!((g[at] - one as u8 as f64).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn the_lowest_eigenvectors_are_those_of_the_full_matrix() {
+        check(&chords(300, 300, 1), 1e-3);
+        // Many close to each other.
+        check(&chords(150, 2000, 2), TOLERANCE);
+        // One by one.
+        check(&chords(40, 30, 3), 1e-9);
+        check(&chords(5, 3, 3), 1e-9);
+    }
+
+    #[test]
+    fn hubs_and_equal_eigenvalues_are_no_obstacle() {
+        // A star with a path at each of its 60 ends.
+        let edges: Vec<(u32, u32)> =
+            (0..60).flat_map(|i| [(0, 1 + 3 * i), (1 + 3 * i, 2 + 3 * i), (2 + 3 * i, 3 + 3 * i)]).collect();
+        check(&Graph::from_edges(181, &edges).unwrap(), 1e-3);
+        let clique: Vec<(u32, u32)> = (0..80).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        check(&Graph::from_edges(80, &clique).unwrap(), 1e-3);
+    }
+}

@@ -1,7 +1,6 @@
 //! What it costs to contract a set of nodes.
 
-use super::WIDTH;
-use super::axpy;
+use super::{WIDTH, axpy};
 use crate::partition::level::Level;
 use rayon::prelude::*;
 
@@ -141,5 +140,66 @@ impl<'a> Costs<'a> {
         let mut sum = [0.0; WIDTH];
         members.iter().for_each(|&node| axpy(&mut sum, 1.0, &self.a[node as usize]));
         sum.map(|sum| sum / members.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::coarsening::laplacian::{Laplacian, random};
+    use crate::partition::coarsening::testing::{chords, full, levels};
+
+    /// The formula with full matrices.
+    fn naive(w: &[Vec<f64>], a: &[Row], s: &[u32]) -> f64 {
+        let w_s = |i: usize, j: usize| w[s[i] as usize][s[j] as usize];
+        let l_s = |i: usize, j: usize| {
+            let degree: f64 = w[s[i] as usize].iter().sum();
+            let within: f64 = (0..s.len()).map(|j| w_s(i, j)).sum();
+            if i == j { 2.0 * degree - within } else { -w_s(i, j) }
+        };
+        let mean = |k: usize| s.iter().map(|&v| a[v as usize][k]).sum::<f64>() / s.len() as f64;
+        let b = |i: usize, k: usize| a[s[i] as usize][k] - mean(k);
+        let entry = |k: usize, l: usize| {
+            let all = (0..s.len()).flat_map(|i| (0..s.len()).map(move |j| (i, j)));
+            all.map(|(i, j)| b(i, k) * l_s(i, j) * b(j, l)).sum::<f64>()
+        };
+        let all = (0..WIDTH).flat_map(|k| (0..WIDTH).map(move |l| (k, l)));
+        all.map(|(k, l)| entry(k, l).powi(2)).sum::<f64>().sqrt() / (s.len() as f64 - 1.0)
+    }
+
+    #[test]
+    fn costs_are_those_of_the_formula() {
+        let graph = chords(30, 90, 7);
+        for level in levels(&graph) {
+            let (w, degree) = (full(&level), Laplacian::of(&level).degree);
+            let a: Vec<Row> = random(level.nodes(), 2);
+            let costs = Costs::new(&level, &degree, &a);
+            let mut scratch = Scratch::new(level.nodes());
+            for (center, cost) in costs.of_all().into_iter().enumerate() {
+                costs.closed(center as u32, |_| true, &mut scratch.members);
+                assert_eq!(scratch.members.len(), level.degree(center as u32) + 1);
+                let want = naive(&w, &a, &scratch.members);
+                assert!((cost - want).abs() < 1e-9 * want);
+                costs.closed(center as u32, |node| node % 3 != 0, &mut scratch.members);
+                if scratch.members.len() > 1 {
+                    let want = naive(&w, &a, &scratch.members);
+                    assert!((costs.of_members(&mut scratch) - want).abs() < 1e-9 * want);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_closest_to_the_mean_are_kept() {
+        let graph = chords(5, 0, 0);
+        let [level, _] = levels(&graph);
+        let row = |x: f64| std::array::from_fn(|k| if k == 2 { x } else { 0.0 });
+        let a = [0.0, 9.0, 4.0, 3.0, 4.0].map(row);
+        let costs = Costs::new(&level, &[1.0; 5], &a);
+        let mut members = vec![4, 0, 1, 2, 3];
+        costs.keep_closest(&mut members, 5);
+        assert_eq!(members, [4, 0, 1, 2, 3]);
+        costs.keep_closest(&mut members, 2);
+        assert_eq!(members, [2, 4]);
     }
 }
