@@ -327,6 +327,32 @@ mod tests {
         }
     }
 
+    /// Contracts as many pairs a level as it is told.
+    struct Pairs(u32);
+
+    impl Rule for Pairs {
+        fn groups(&mut self, level: &Level, step: Step) -> Groups {
+            let mut groups = Groups::none(level.nodes());
+            (0..self.0.min(step.most as u32).min(level.nodes() as u32 / 2))
+                .for_each(|pair| groups.join(&[2 * pair, 2 * pair + 1]));
+            groups
+        }
+    }
+
+    #[test]
+    fn components_by_themselves_end_after_ten_levels_or_one_that_removes_two() {
+        let graph = testing::chords(100, 50, 0);
+        let left = |pairs: u32, reduction: Reduction| {
+            let [level, _] = testing::levels(&graph);
+            coarsen(level, 10, reduction, 0, Pairs(pairs)).into_iter().max().map(|last| last + 1)
+        };
+        assert_eq!(left(2, Reduction::PerComponent), Some(100));
+        assert_eq!(left(3, Reduction::PerComponent), Some(70));
+        // 100, 67, 34, and then the 17 pairs there are.
+        assert_eq!(left(33, Reduction::PerComponent), Some(10));
+        assert_eq!(left(2, Reduction::Exact), Some(10));
+    }
+
     #[test]
     fn groups_are_numbered_by_their_first_nodes() {
         let mut groups = Groups::none(6);

@@ -37,7 +37,8 @@ pub(in crate::partition) fn random<const W: usize>(nodes: usize, key: u64) -> Ve
 
 pub(in crate::partition) struct Laplacian<'a> {
     level: &'a Level<'a>,
-    /// The diagonal D: the weight of all edges of a node.
+    /// The diagonal D: the weight of all edges of a node. It is added up from the same `f32` that W
+    /// holds, so rows of L sum to zero however coarse weights were rounded.
     pub(in crate::partition) degree: Vec<f64>,
 }
 
@@ -255,6 +256,17 @@ mod tests {
         // One by one.
         check(&chords(40, 30, 3), 1e-9);
         check(&chords(5, 3, 3), 1e-9);
+    }
+
+    #[test]
+    fn the_lowest_eigenvectors_are_the_same_to_the_bit_for_any_number_of_threads() {
+        let graph = chords(9000, 9000, 1);
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| Laplacian::of(&levels(&graph)[0]).lowest(0))
+        };
+        let one = run(1);
+        assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
     }
 
     #[test]
