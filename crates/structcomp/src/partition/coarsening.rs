@@ -155,11 +155,11 @@ pub(super) fn coarsened<R: Rule>(
         .collect();
     let mut labels = labels.into_iter();
     let (mut cluster, mut next) = (vec![0; graph.nodes()], 0);
-    for c in 0..sizes.len() {
-        // What was left out above keeps every node, or has no cluster of its own.
-        let label = match targets.of[c] {
+    for (c, (&size, &target)) in sizes.iter().zip(&targets.of).enumerate() {
+        // What was left out above has no cluster of its own, or one for every node.
+        let label = match target {
             0 => continue,
-            target if target == sizes[c] as usize => (0..sizes[c]).collect(),
+            target if target == size as usize => (0..size).collect(),
             _ => labels.next().unwrap_or_default(),
         };
         nodes(c).iter().zip(&label).for_each(|(&node, &label)| cluster[node as usize] = next + label);
@@ -221,8 +221,8 @@ pub(super) mod testing {
     /// The weights W of a level as a full matrix.
     pub(in crate::partition) fn full(level: &Level) -> Vec<Vec<f64>> {
         let mut w = vec![vec![0.0; level.nodes()]; level.nodes()];
-        for u in 0..level.nodes() {
-            level.each_neighbor(u as u32, |v, weight| w[u][v as usize] = weight as f64);
+        for (u, row) in (0..).zip(&mut w) {
+            level.each_neighbor(u, |v, weight| row[v as usize] = weight as f64);
         }
         w
     }
