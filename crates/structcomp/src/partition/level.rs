@@ -194,3 +194,28 @@ pub(super) fn group(label: &[u32], count: usize) -> (Vec<u32>, Vec<u32>) {
     }
     (starts, members)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EdgeList;
+
+    #[test]
+    fn a_component_is_the_graph_on_its_nodes() {
+        // 0 - 2 - 4 - 0   1 - 3 - 5
+        let edges = [(0, 2, 1.5), (2, 4, 2.5), (0, 4, 3.5), (1, 3, 4.5), (3, 5, 5.5)];
+        let list = edges.iter().map(|&(u, v, weight): &(u64, u64, f32)| (u << 32 | v, weight)).collect();
+        let (graph, _) = EdgeList::from_weighted(list).build(6).unwrap();
+        for nodes in [[0, 2, 4], [1, 3, 5]] {
+            let level = Level::component(&graph, &nodes, &[0, 0, 1, 1, 2, 2]);
+            let alone = graph.induced(&nodes).unwrap();
+            for node in 0..3 {
+                let mut row = Vec::new();
+                level.each_neighbor(node, |to, weight| row.push((to, weight)));
+                let weights = alone.edge_weights(node).unwrap().iter().copied();
+                assert_eq!(row, alone.neighbors(node).iter().copied().zip(weights).collect::<Vec<_>>());
+            }
+            assert_eq!((level.nodes(), level.size(1), level.inner(1)), (3, 1, 0.0));
+        }
+    }
+}
