@@ -74,6 +74,8 @@ mod tests {
         // Due 7.5, .3, 2.4, .6 and 1.2; the pool .9, so one.
         assert_eq!((&shares.of[..], shares.pool), (&[8, 0, 2, 0, 1][..], 1));
         assert_eq!(packed(&sizes, &shares), [(3, 0), (1, 0)]);
+        // Due 2.13 and 1.87.
+        assert_eq!(exact(&[16, 14], 4).of, [2, 2]);
         assert_eq!(same_ratio(&sizes, 12, 4).of, [8, 1, 3, 2, 4]);
     }
 
