@@ -23,8 +23,8 @@ pub enum Reduction {
     Exact,
     /// As the paper's authors ran it: each component of more than ten nodes by the same ratio, in at
     /// most ten levels, as long as a level removes more than two nodes. The nodes of smaller
-    /// components are clusters of one. So there are more clusters than asked for: 450 instead
-    /// of 271 for Cora.
+    /// components are clusters of one. So there are more clusters than asked for: about 450
+    /// instead of 271 for Cora.
     PerComponent,
 }
 
