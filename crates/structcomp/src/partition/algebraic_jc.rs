@@ -28,7 +28,8 @@ pub(super) const METHOD: Method = Method {
 /// # Where published code differs
 /// It replaces squares below 1e-6 by that number, and its vectors have variance 1/n: on large graphs
 /// most edges are then equally close. We compare the squares as they are, so the variance
-/// does not matter; on Pubmed a quarter fewer edges are cut. Edges that are equally close all the same
+/// does not matter. On Pubmed with 2000 clusters this cuts a quarter fewer edges than the floor with
+/// ties in random order, but leaves more clusters of one and an objective 3 to 4 % larger. Edges that are equally close all the same
 /// come in random order.
 ///
 /// # Reference

@@ -30,14 +30,16 @@ pub(super) const METHOD: Method = Method {
 /// computed anew.
 ///
 /// Clusters have no limit on size, and those around hubs may be large. Neighbourhoods of hubs are
-/// treated as all others: edges are looked up from the end of lower degree, so all
-/// costs together take no longer than listing the triangles of the graph.
+/// treated as all others: edges are looked up from the end of lower degree, so the first
+/// costs of a level take no longer than listing its triangles. A set that loses nodes again and
+/// again is computed anew each time, which has no such bound.
 ///
 /// # Where published code differs
 /// - On coarser levels A = B(BᵀLB)^-1/2, with B the averaged rows of the level before. Published
 ///   code multiplies by the factors of this root in the wrong order; we follow the paper.
-/// - Its eigenvectors are exact to 1e-5 of the largest degree, which for graphs with hubs
-///   is more than the lowest eigenvalues. Ours are exact to a hundredth of each eigenvalue.
+/// - Its eigensolver stops at 1e-5 of the largest eigenvalue of 2 d_max - L, which in graphs with
+///   hubs may be no less than the lowest of L. Ours stops at residuals of a hundredth of each
+///   eigenvalue, or after a fixed number of rounds.
 /// - Sets of equal cost come in random order.
 ///
 /// # Reference
