@@ -1,11 +1,12 @@
 //! Node features: one row a node, dense or sparse.
 
-mod eigen;
+pub(crate) mod eigen;
 mod products;
 mod spectral;
 mod stand_in;
 
 pub use stand_in::StandIn;
+pub(crate) use stand_in::normal;
 
 use crate::{Buffer, Csr, Error, Result};
 use rayon::prelude::*;

@@ -34,8 +34,8 @@ pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges
 #[cfg(feature = "metis")]
 pub use partition::Metis;
 pub use partition::{
-    Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner, Partitioning, Picture,
-    Quality, Random, Refine, read_node_weights,
+    AffinityGs, AlgebraicJc, Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner,
+    Partitioning, Picture, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
 };
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};

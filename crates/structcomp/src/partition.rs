@@ -1,8 +1,12 @@
 //! Clusters of nodes: what a partition is, and the methods that make one.
 
+mod affinity_gs;
+mod algebraic_jc;
+mod coarsening;
 mod config;
 mod connections;
 mod label_propagation;
+mod level;
 #[cfg(feature = "metis")]
 mod metis;
 mod multilevel;
@@ -11,7 +15,11 @@ mod picture;
 mod quality;
 mod random;
 mod sweep;
+mod variation_neighborhoods;
 
+pub use affinity_gs::AffinityGs;
+pub use algebraic_jc::AlgebraicJc;
+pub use coarsening::Reduction;
 pub use config::{METHODS, Method, Partitioning, Refine};
 pub use label_propagation::LabelPropagation;
 #[cfg(feature = "metis")]
@@ -21,6 +29,7 @@ pub use part_file::read_node_weights;
 pub use picture::Picture;
 pub use quality::{Gap, Quality};
 pub use random::Random;
+pub use variation_neighborhoods::VariationNeighborhoods;
 
 use crate::{Error, Graph, Result, Seed};
 

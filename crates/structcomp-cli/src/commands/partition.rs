@@ -36,6 +36,10 @@ pub(crate) struct Partition {
     /// What multilevel refines for: few edges cut, or the paper's objective ‖P'Pᵀ − Â‖
     #[arg(long, value_name = "AIM", default_value = "cut")]
     refine: Aim,
+    /// Coarsen every component of more than ten nodes on its own, as the paper did; the number of clusters
+    /// then differs from the one asked for
+    #[arg(long)]
+    per_component: bool,
     /// A file of whole numbers, one a node: what each counts for in the size of its cluster
     #[arg(long, value_name = "FILE")]
     node_weights: Option<PathBuf>,
@@ -194,6 +198,7 @@ impl Partition {
                 Aim::Objective => Refine::Objective,
             },
             node_weights: weights.transpose()?,
+            per_component: self.per_component,
         };
         if config.is_file()
             && config != (Partitioning { method: self.method.clone(), ..Partitioning::default() })

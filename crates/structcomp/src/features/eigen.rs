@@ -1,10 +1,12 @@
 //! Small dense symmetric matrices in `f64`: eigenvectors by Jacobi's rotations, and Cholesky.
 
+use rayon::prelude::*;
+
 /// The eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns.
 ///
 /// Rotations use nothing but the four operations and the square root, which are exact to the
 /// last bit on every machine.
-pub(super) fn eigen(mut a: Vec<f64>, size: usize) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn eigen(mut a: Vec<f64>, size: usize) -> (Vec<f64>, Vec<f64>) {
     // Rows of `v` are the vectors while we work, so that a rotation touches two whole rows.
     let mut v: Vec<f64> = (0..size * size).map(|at| (at / size == at % size) as u8 as f64).collect();
     let total: f64 = a.iter().map(|x| x * x).sum();
@@ -53,8 +55,18 @@ fn turn_columns(a: &mut [f64], size: usize, p: usize, q: usize, cos: f64, sin: f
     }
 }
 
+/// The best eigenvectors YC within a block Y, from its products G = YᵀY and H = YᵀAY: their values,
+/// largest first, and C.
+pub(crate) fn eigen_within(g: &[f64], h: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
+    // Hc = λGc, made an ordinary problem by G = LLᵀ.
+    let inverse = cholesky_inverse(g, size);
+    let back = transposed(&inverse, size);
+    let (values, vectors) = eigen(multiply(&multiply(&inverse, h, size), &back, size), size);
+    (values, multiply(&back, &vectors, size))
+}
+
 /// The inverse of L in G = LLᵀ. A direction in which G vanishes is left out: its row is zero.
-pub(super) fn cholesky_inverse(g: &[f64], size: usize) -> Vec<f64> {
+fn cholesky_inverse(g: &[f64], size: usize) -> Vec<f64> {
     let mut l = vec![0.0; size * size];
     let mut inverse = vec![0.0; size * size];
     for i in 0..size {
@@ -77,6 +89,20 @@ pub(super) fn cholesky_inverse(g: &[f64], size: usize) -> Vec<f64> {
         }
     }
     inverse
+}
+
+fn multiply(a: &[f64], b: &[f64], size: usize) -> Vec<f64> {
+    let mut out = vec![0.0; size * size];
+    out.par_chunks_mut(size).zip(a.par_chunks(size)).for_each(|(out, a)| {
+        for (&a, b) in a.iter().zip(b.chunks_exact(size)) {
+            out.iter_mut().zip(b).for_each(|(out, b)| *out += a * b);
+        }
+    });
+    out
+}
+
+fn transposed(a: &[f64], size: usize) -> Vec<f64> {
+    (0..size * size).map(|at| a[at % size * size + at / size]).collect()
 }
 
 #[cfg(test)]

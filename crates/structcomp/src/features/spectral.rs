@@ -4,7 +4,7 @@
 //! Each round finds the best vectors within a block of them (Rayleigh-Ritz), then multiplies the
 //! block by a Chebyshev polynomial of Â that is small on the part of the spectrum not wanted.
 
-use super::eigen::{cholesky_inverse, eigen};
+use super::eigen::eigen_within;
 use super::products::{PAD, gram, rotate};
 use super::stand_in::random;
 use crate::{Graph, Normalization, Propagation, Result, Seed};
@@ -74,11 +74,7 @@ impl Block<'_> {
         self.all.hop_into(&self.y, stride, &mut self.ay)?;
         let g = gram(&self.y, &self.y, stride, size);
         let h = gram(&self.y, &self.ay, stride, size);
-        // YᵀÂY c = λ YᵀY c, made an ordinary problem by YᵀY = LLᵀ.
-        let inverse = cholesky_inverse(&g, size);
-        let reduced = multiply(&multiply(&inverse, &h, size), &transposed(&inverse, size), size);
-        let (values, vectors) = eigen(reduced, size);
-        let turn = multiply(&transposed(&inverse, size), &vectors, size);
+        let (values, turn) = eigen_within(&g, &h, size);
         rotate(&mut self.y, &turn, stride, size);
         rotate(&mut self.ay, &turn, stride, size);
         let residual = self.residual(&values[..wanted.min(size)]);
@@ -159,23 +155,10 @@ fn degree(x: f64) -> usize {
     degree
 }
 
-fn multiply(a: &[f64], b: &[f64], size: usize) -> Vec<f64> {
-    let mut out = vec![0.0; size * size];
-    out.par_chunks_mut(size).zip(a.par_chunks(size)).for_each(|(out, a)| {
-        for (&a, b) in a.iter().zip(b.chunks_exact(size)) {
-            out.iter_mut().zip(b).for_each(|(out, b)| *out += a * b);
-        }
-    });
-    out
-}
-
-fn transposed(a: &[f64], size: usize) -> Vec<f64> {
-    (0..size * size).map(|at| a[at % size * size + at / size]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::features::eigen::eigen;
     use rand::RngExt;
 
     /// ‖Âv - λv‖ / ‖v‖ of every column, in f64 and without any of the code above.

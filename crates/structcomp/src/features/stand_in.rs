@@ -97,7 +97,7 @@ pub(super) fn random(rows: usize, width: usize, stride: usize, key: u64) -> Resu
 /// A number that is Gaussian but for its 65 steps: the ones among 64 fair bits, less their mean,
 /// over their deviation. Unlike the usual ways this takes no logarithm, so it is the same on every
 /// machine.
-fn normal(rng: &mut Rng) -> f32 {
+pub(crate) fn normal(rng: &mut Rng) -> f32 {
     (rng.random::<u64>().count_ones() as f32 - 32.0) / 4.0
 }
 

@@ -1,6 +1,9 @@
 //! The choice of a method and its settings: what the command line, Python and TOML spell.
 
-use super::{Partition, Partitioner, label_propagation, multilevel, random};
+use super::{
+    Partition, Partitioner, affinity_gs, algebraic_jc, label_propagation, multilevel, random,
+    variation_neighborhoods,
+};
 use crate::{Error, Graph, Result, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +17,8 @@ pub struct Method {
     pub(crate) limits: Limits,
     /// Whether node weights count in the size of its clusters.
     pub(crate) weighs_nodes: bool,
+    /// Whether it can coarsen each component by itself.
+    pub(crate) per_component: bool,
     /// The method, set up.
     pub(crate) make: fn(&Partitioning) -> Box<dyn Partitioner>,
 }
@@ -39,6 +44,9 @@ pub const METHODS: &[Method] = &[
     #[cfg(feature = "metis")]
     super::metis::STRICT,
     label_propagation::METHOD,
+    variation_neighborhoods::METHOD,
+    algebraic_jc::METHOD,
+    affinity_gs::METHOD,
     random::METHOD,
 ];
 
@@ -77,6 +85,9 @@ pub struct Partitioning {
     pub max_size: Option<usize>,
     /// What `multilevel` refines for.
     pub refine: Refine,
+    /// Coarsen each component of more than ten nodes by the same ratio, as the paper's authors did;
+    /// then there are more clusters than asked for.
+    pub per_component: bool,
     /// What each node counts for in the size of its cluster; one where absent.
     #[serde(skip)]
     pub node_weights: Option<Vec<u32>>,
@@ -90,6 +101,7 @@ impl Default for Partitioning {
             imbalance: None,
             max_size: None,
             refine: Refine::Cut,
+            per_component: false,
             node_weights: None,
         }
     }
@@ -141,6 +153,9 @@ impl Partitioning {
         if self.refine != Refine::Cut && method.name != multilevel::METHOD.name {
             return without("another aim than its own");
         }
+        if self.per_component && !method.per_component {
+            return without("components coarsened one by one");
+        }
         Ok((method.make)(self))
     }
 
@@ -184,6 +199,7 @@ mod tests {
             said(&Partitioning { node_weights: weights, ..config("random") }).contains("no use for node")
         );
         assert!(said(&Partitioning { refine: Refine::Objective, ..config("random") }).contains("aim"));
+        assert!(said(&Partitioning { per_component: true, ..config("random") }).contains("one by one"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub(super) const METHOD: Method = Method {
     about: "a few passes over the graph file, for graphs larger than memory",
     limits: Limits::Keeps,
     weighs_nodes: false,
+    per_component: false,
     make: |config| {
         Box::new(LabelPropagation {
             imbalance: config.imbalance.unwrap_or(IMBALANCE),

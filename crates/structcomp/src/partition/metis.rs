@@ -13,6 +13,7 @@ pub(super) const KWAY: Method = Method {
     about: "METIS 5.2.1 k-way, the paper's choice; clusters it leaves empty are removed",
     limits: Limits::Aims,
     weighs_nodes: true,
+    per_component: false,
     make: |config| Box::new(Metis::of(config)),
 };
 

@@ -1,6 +1,6 @@
 //! The default method: native, parallel, exact in the number of clusters and in their largest size.
 //!
-//! 1. **Coarsen** ([`cluster`], [`level`]): nodes join the neighbours they are joined to most, in
+//! 1. **Coarsen** ([`cluster`], [`super::level`]): nodes join the neighbours they are joined to most, in
 //!    groups of limited size, and each group becomes a node; again with a larger limit, until about
 //!    as many groups are left as clusters are wanted.
 //! 2. **Reduce** ([`reduce`]): the surplus of groups is dissolved, so exactly `clusters` are left.
@@ -12,16 +12,15 @@
 //! The result is the same for any number of threads ([`super::sweep`]).
 
 mod cluster;
-mod level;
 mod reduce;
 mod refine;
 
 use super::config::{Limits, Method};
+use super::level::Level;
 use super::{IMBALANCE, Partition, Partitioner, Refine, check_clusters, check_node_weights, limit_on_size};
 use crate::random::mix;
 use crate::{Error, Graph, Result, Seed};
 use cluster::cluster;
-use level::Level;
 use reduce::reduce;
 use refine::{Cut, Objective, Sizes, Worth, refine};
 use std::borrow::Cow;
@@ -31,6 +30,7 @@ pub(super) const METHOD: Method = Method {
     about: "our own: fast, exact in the number of clusters and in their largest size",
     limits: Limits::Keeps,
     weighs_nodes: true,
+    per_component: false,
     make: |config| {
         Box::new(Multilevel {
             imbalance: config.imbalance.unwrap_or(IMBALANCE),

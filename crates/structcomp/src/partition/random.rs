@@ -10,6 +10,7 @@ pub(super) const METHOD: Method = Method {
     about: "equal clusters that look at no edge, the baseline",
     limits: Limits::No,
     weighs_nodes: false,
+    per_component: false,
     make: |_| Box::new(Random),
 };
 

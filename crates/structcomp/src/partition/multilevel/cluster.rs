@@ -1,6 +1,6 @@
 //! Label propagation with a limit on size: nodes join the cluster they are joined to most.
 
-use super::level::Level;
+use crate::partition::level::Level;
 use crate::partition::sweep::{Scratch, Search, batch_size, shuffled, sweep};
 use crate::random::mix;
 

@@ -5,8 +5,8 @@
 //! joined to most, else to the nearest with room, else to the smallest. A dissolved cluster without
 //! edges to others, a small component say, moves as a whole where it fits.
 
-use super::level::{Level, group};
 use super::refine::Sizes;
+use crate::partition::level::{Level, group};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -3,7 +3,7 @@
 //! A node may move to a cluster with room, or take the place of a member of a full one, which then
 //! goes wherever it does least harm: back to the first cluster, which is a swap, or on to a third.
 
-use super::level::Level;
+use crate::partition::level::Level;
 use crate::partition::sweep::{Scratch, Search, batch_size, shuffled, sweep};
 use crate::random::mix;
 

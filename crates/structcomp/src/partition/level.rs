@@ -27,6 +27,25 @@ impl<'a> Level<'a> {
         Self { offsets: graph.offsets().into(), targets: graph.targets().into(), weights, sizes, inner }
     }
 
+    /// One component of the user's graph: node `i` is `nodes[i]` there, and `place` turns this around.
+    pub(super) fn component(graph: &'a Graph, nodes: &[u32], place: &[u32]) -> Self {
+        let sizes = vec![1; nodes.len()].into();
+        if nodes.len() == graph.nodes() {
+            return Self::finest(graph, sizes);
+        }
+        let mut offsets = vec![0; nodes.len() + 1];
+        for (row, &node) in nodes.iter().enumerate() {
+            offsets[row + 1] = offsets[row] + graph.degree(node) as u64;
+        }
+        let rows = || nodes.iter().flat_map(|&node| graph.neighbors(node));
+        let targets: Vec<u32> = rows().map(|&target| place[target as usize]).collect();
+        let weights = graph.weights().is_some().then(|| {
+            nodes.iter().flat_map(|&node| graph.edge_weights(node).into_iter().flatten().copied()).collect()
+        });
+        let inner = vec![0.0; nodes.len()];
+        Self { offsets: offsets.into(), targets: targets.into(), weights, sizes, inner }
+    }
+
     /// The user's graph weighted by the entries of Â.
     pub(super) fn normalized(graph: &'a Graph, sizes: Cow<'a, [u32]>) -> Self {
         let root: Vec<f32> =
@@ -133,7 +152,7 @@ struct Rows {
     weights: Vec<f32>,
     sizes: Vec<u32>,
     inner: Vec<f32>,
-    found: crate::partition::connections::Connections,
+    found: super::connections::Connections,
 }
 
 impl Rows {
@@ -174,4 +193,29 @@ pub(super) fn group(label: &[u32], count: usize) -> (Vec<u32>, Vec<u32>) {
         next[c as usize] += 1;
     }
     (starts, members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EdgeList;
+
+    #[test]
+    fn a_component_is_the_graph_on_its_nodes() {
+        // 0 - 2 - 4 - 0   1 - 3 - 5
+        let edges = [(0, 2, 1.5), (2, 4, 2.5), (0, 4, 3.5), (1, 3, 4.5), (3, 5, 5.5)];
+        let list = edges.iter().map(|&(u, v, weight): &(u64, u64, f32)| (u << 32 | v, weight)).collect();
+        let (graph, _) = EdgeList::from_weighted(list).build(6).unwrap();
+        for nodes in [[0, 2, 4], [1, 3, 5]] {
+            let level = Level::component(&graph, &nodes, &[0, 0, 1, 1, 2, 2]);
+            let alone = graph.induced(&nodes).unwrap();
+            for node in 0..3 {
+                let mut row = Vec::new();
+                level.each_neighbor(node, |to, weight| row.push((to, weight)));
+                let weights = alone.edge_weights(node).unwrap().iter().copied();
+                assert_eq!(row, alone.neighbors(node).iter().copied().zip(weights).collect::<Vec<_>>());
+            }
+            assert_eq!((level.nodes(), level.size(1), level.inner(1)), (3, 1, 0.0));
+        }
+    }
 }
