@@ -76,6 +76,7 @@ class Bench:
 
     def kaminpar(self, name, limit, count):
         text = self.path.with_name(self.path.name + ".graph")
+        self.call("text", self.path)
         command = [sys.executable, __file__, "--kaminpar", text, self.clusters, limit, count, self.out(name)]
         return Side(name, command, threads(count))
 

@@ -1,7 +1,7 @@
 //! The Rust side of `benchmarks/partition.py`.
 //!
 //! - `prepare NAME[:EDGES] GRAPH` writes a dataset's graph, or a synthetic one of that many edges, as
-//!   GRAPH.scg and for other partitioners as GRAPH.graph (METIS text), and answers with nodes and edges.
+//!   GRAPH.scg, and answers with nodes and edges; `text GRAPH` writes it for others as GRAPH.graph.
 //! - `run GRAPH.scg METHOD CLUSTERS LIMIT OUT.part` maps the graph, says `ready`, then splits it once for
 //!   every line on standard input and answers with the seconds. LIMIT 0 leaves it to the method.
 //! - `quality GRAPH.scg FILE.part` answers with clusters, cut, largest cluster and the objective.
@@ -27,11 +27,12 @@ fn main() -> Outcome<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["prepare", name, graph] => prepare(name, graph),
+        ["text", graph] => text(graph),
         ["run", graph, method, clusters, limit, out] => {
             run(graph, method, clusters.parse()?, limit.parse()?, out)
         }
         ["quality", graph, part] => quality(graph, part),
-        _ => Err("usage: bench_partition prepare|run|quality …".into()),
+        _ => Err("usage: bench_partition prepare|text|run|quality …".into()),
     }
 }
 
@@ -53,6 +54,13 @@ fn prepare(name: &str, path: &str) -> Outcome<()> {
         }
     };
     graph.save(format!("{path}.scg"))?;
+    println!("{} {}", graph.nodes(), graph.edges());
+    Ok(())
+}
+
+/// As METIS has it: a line a node, numbered from 1.
+fn text(path: &str) -> Outcome<()> {
+    let graph = Graph::open(format!("{path}.scg"))?;
     let mut text = BufWriter::new(File::create(format!("{path}.graph"))?);
     writeln!(text, "{} {}", graph.nodes(), graph.edges())?;
     for node in 0..graph.nodes() as u32 {
@@ -62,7 +70,6 @@ fn prepare(name: &str, path: &str) -> Outcome<()> {
         writeln!(text)?;
     }
     text.flush()?;
-    println!("{} {}", graph.nodes(), graph.edges());
     Ok(())
 }
 

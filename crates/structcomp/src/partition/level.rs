@@ -48,20 +48,47 @@ impl<'a> Level<'a> {
 
     /// The user's graph weighted by the entries of Â.
     pub(super) fn normalized(graph: &'a Graph, sizes: Cow<'a, [u32]>) -> Self {
-        let root: Vec<f32> =
-            graph.offsets().windows(2).map(|row| 1.0 / ((row[1] - row[0] + 1) as f32).sqrt()).collect();
+        let root = |node: u32| {
+            let sum = match graph.edge_weights(node) {
+                Some(weights) => weights.iter().sum(),
+                None => graph.degree(node) as f32,
+            };
+            1.0 / (1.0 + sum).sqrt()
+        };
+        let root: Vec<f32> = (0..graph.nodes() as u32).into_par_iter().map(root).collect();
         let mut weights = vec![0f32; graph.targets().len()];
         let mut rest = &mut weights[..];
         for u in 0..graph.nodes() as u32 {
             let (row, others) = std::mem::take(&mut rest).split_at_mut(graph.degree(u));
-            for (weight, &v) in row.iter_mut().zip(graph.neighbors(u)) {
-                *weight = root[u as usize] * root[v as usize];
+            for (i, (weight, &v)) in row.iter_mut().zip(graph.neighbors(u)).enumerate() {
+                let edge = graph.edge_weights(u).map_or(1.0, |weights| weights[i]);
+                *weight = edge * root[u as usize] * root[v as usize];
             }
             rest = others;
         }
         let inner = root.iter().map(|root| root * root).collect();
         let (offsets, targets) = (graph.offsets().into(), graph.targets().into());
         Self { offsets, targets, weights: Some(weights.into()), sizes, inner }
+    }
+
+    /// The size of each cluster of `part`, and the weight inside it, both directions counted.
+    pub(super) fn clusters(&self, part: &[u32], count: usize) -> (Vec<u32>, Vec<f64>) {
+        let within = |node: u32| {
+            let own = part[node as usize];
+            let mut sum = self.inner(node);
+            self.each_neighbor(node, |v, weight| {
+                sum += if part[v as usize] == own { weight as f64 } else { 0.0 };
+            });
+            sum
+        };
+        let within: Vec<f64> =
+            (0..self.nodes() as u32).into_par_iter().with_min_len(1 << 10).map(within).collect();
+        let (mut size, mut inner) = (vec![0; count], vec![0.0; count]);
+        for (node, &c) in part.iter().enumerate() {
+            size[c as usize] += self.sizes[node];
+            inner[c as usize] += within[node];
+        }
+        (size, inner)
     }
 
     pub(super) fn nodes(&self) -> usize {
@@ -121,19 +148,30 @@ impl<'a> Level<'a> {
             })
             .collect();
         let entries = rows.iter().map(|rows| rows.targets.len()).sum();
-        let (mut targets, mut weights) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+        let (mut targets, mut weights) = (vec![0; entries], vec![0.0; entries]);
         let (mut offsets, mut sizes) = (Vec::with_capacity(count + 1), Vec::with_capacity(count));
         let mut inner = Vec::with_capacity(count);
         offsets.push(0);
-        // Each block is freed once copied, so that hardly more than the result is in memory.
+        let (mut targets_left, mut weights_left) = (&mut targets[..], &mut weights[..]);
+        let mut base = 0;
+        let mut blocks = Vec::with_capacity(rows.len());
         for rows in rows {
-            let base = targets.len() as u64;
+            let len = rows.targets.len();
             offsets.extend(rows.ends.iter().map(|&end| base + end));
-            targets.extend(rows.targets);
-            weights.extend(rows.weights);
-            sizes.extend(rows.sizes);
-            inner.extend(rows.inner);
+            base += len as u64;
+            sizes.extend_from_slice(&rows.sizes);
+            inner.extend_from_slice(&rows.inner);
+            let (targets, rest) = std::mem::take(&mut targets_left).split_at_mut(len);
+            targets_left = rest;
+            let (weights, rest) = std::mem::take(&mut weights_left).split_at_mut(len);
+            weights_left = rest;
+            blocks.push((rows, targets, weights));
         }
+        // Each block is freed once copied, so that hardly more than the result is in memory.
+        blocks.into_par_iter().for_each(|(rows, targets, weights)| {
+            targets.copy_from_slice(&rows.targets);
+            weights.copy_from_slice(&rows.weights);
+        });
         Level {
             offsets: offsets.into(),
             targets: targets.into(),

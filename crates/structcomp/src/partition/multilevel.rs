@@ -17,6 +17,7 @@ mod refine;
 
 use super::config::{Limits, Method};
 use super::level::Level;
+use super::sweep::in_pool;
 use super::{IMBALANCE, Partition, Partitioner, Refine, check_clusters, check_node_weights, limit_on_size};
 use crate::random::mix;
 use crate::{Error, Graph, Result, Seed};
@@ -100,10 +101,10 @@ impl Partitioner for Multilevel {
             return Partition::new((0..clusters as u32).collect());
         }
         let seed = seed.key("multilevel partition");
-        let part = match self.refine {
+        let part = in_pool(|| match self.refine {
             Refine::Cut => self.split::<Cut>(&Level::finest(graph, weights), sizes, seed),
             Refine::Objective => self.split::<Objective>(&Level::normalized(graph, weights), sizes, seed),
-        };
+        });
         let part = part.ok_or_else(|| {
             Error::Input(format!(
                 "the nodes are too heavy to fit into {clusters} clusters of at most {}; allow more",
@@ -131,8 +132,8 @@ impl Multilevel {
 
     /// The cluster of each node; `None` where the nodes cannot be packed.
     fn split<W: Worth>(&self, finest: &Level, sizes: Sizes, seed: u64) -> Option<Vec<u32>> {
-        let levels = coarsen(finest, sizes, seed);
-        let mut part = uncoarsen::<W>(finest, &levels, sizes, seed)?;
+        let (levels, part, count) = coarsen(finest, sizes, seed);
+        let mut part = uncoarsen::<W>(finest, &levels, (part, count), sizes, seed)?;
         drop(levels);
         let sparse = finest.entries() < SPARSE * finest.nodes();
         let cycles = self.cycles.unwrap_or(if sparse { 2 } else { 0 });
@@ -160,23 +161,33 @@ const LAST: f64 = 2.8;
 /// ones almost as many edges are left.
 const FIRST: f64 = 10.0;
 
-fn coarsen(finest: &Level, sizes: Sizes, seed: u64) -> Vec<Coarser> {
+/// The levels, and the clusters of the coarsest with their number.
+fn coarsen(finest: &Level, sizes: Sizes, seed: u64) -> (Vec<Coarser>, Vec<u32>, usize) {
     let mut levels: Vec<Coarser> = Vec::new();
-    for (step, limit) in (0u64..).zip(limits(sizes.cap)) {
+    let mut step = 0;
+    let mut group = |level: &Level, limit: u32| {
+        step += 1;
+        cluster(level, limit, sizes.clusters, None, mix(seed ^ (step - 1)))
+    };
+    for limit in limits(sizes.cap) {
         let level = levels.last().map_or(finest, |coarser| &coarser.level);
-        let (of, count) = cluster(level, limit, sizes.clusters, None, mix(seed ^ step));
-        if count == level.nodes() {
-            continue;
+        let (of, count) = group(level, limit);
+        if count < level.nodes() {
+            let level = level.contract(&of, count);
+            levels.push(Coarser { of, level });
         }
-        let level = level.contract(&of, count);
-        levels.push(Coarser { of, level });
     }
-    levels
+    // Clusters come in two steps: what stopped too small in the first can join in the second. In
+    // between there is a graph of groups as large as clusters, which is of no other use.
+    let level = levels.last().map_or(finest, |coarser| &coarser.level);
+    let (first, count) = group(level, sizes.cap);
+    let (second, count) = group(&level.contract(&first, count), sizes.cap);
+    (levels, first.iter().map(|&group| second[group as usize]).collect(), count)
 }
 
-/// Sizes of groups, level by level; the last one twice, as clustering may need it.
+/// Sizes of groups, level by level.
 fn limits(cap: u32) -> Vec<u32> {
-    let mut limits = vec![cap, cap, (cap as f64 / LAST).ceil() as u32];
+    let mut limits = vec![(cap as f64 / LAST).ceil() as u32];
     let mut limit = cap as f64 / LAST / GROWTH;
     while limit >= FIRST {
         limits.push(limit.ceil() as u32);
@@ -186,18 +197,22 @@ fn limits(cap: u32) -> Vec<u32> {
     limits
 }
 
-fn uncoarsen<W: Worth>(finest: &Level, levels: &[Coarser], sizes: Sizes, seed: u64) -> Option<Vec<u32>> {
-    let coarsest = levels.last().map_or(finest, |coarser| &coarser.level);
-    let count = coarsest.nodes();
-    let mut part: Vec<u32> = (0..count as u32).collect();
-    let mut reduced = count == sizes.clusters;
+/// Takes clusters of the coarsest level to the finest; `None` where the nodes cannot be packed.
+fn uncoarsen<W: Worth>(
+    finest: &Level,
+    levels: &[Coarser],
+    (mut part, count): (Vec<u32>, usize),
+    sizes: Sizes,
+    seed: u64,
+) -> Option<Vec<u32>> {
+    let mut reduced = false;
     for depth in (0..=levels.len()).rev() {
         let level = if depth == 0 { finest } else { &levels[depth - 1].level };
         if depth < levels.len() {
             part = levels[depth].of.iter().map(|&c| part[c as usize]).collect();
         }
-        // Whole groups of the coarsest level fit nowhere: their parts may.
-        if !reduced && (depth < levels.len() || depth == 0) {
+        // What fits nowhere may in smaller pieces.
+        if !reduced {
             reduced = reduce(level, &mut part, count, sizes);
         }
         if reduced {

@@ -38,21 +38,28 @@ pub(super) trait Search: Sync {
 
 /// Work that is worth waking another thread for.
 const SHARED: usize = 1 << 13;
-/// Nodes handed to a thread at once.
+/// Nodes handed to a thread at once, and how often before another may help.
 const CHUNK: usize = 64;
+const CHUNKS: usize = 4;
+
+/// Does work that has many sweeps on a thread of the pool. From outside, each of their thousands of
+/// small parallel steps would put the caller to sleep and wake it again.
+pub(super) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::scope(|_| work())
+}
 
 /// Visits the nodes in the order given; `false` where the search ended itself.
 pub(super) fn sweep<S: Search>(search: &mut S, nodes: &[u32], batch: usize) -> bool {
     let mut own = Scratch::default();
     let threads = rayon::current_num_threads();
     let pool: Vec<Mutex<Scratch>> = (0..threads).map(|_| Mutex::default()).collect();
-    let mut proposals: Vec<(S::Note, Option<S::Move>)> = Vec::new();
+    let mut proposals = Vec::new();
     for batch in nodes.chunks(batch) {
         search.start_batch();
-        proposals.clear();
         let work: usize = batch.iter().map(|&node| search.work(node)).sum();
-        if threads == 1 || work < SHARED {
+        let goes_on = if threads == 1 || work < SHARED {
             proposals.extend(batch.iter().map(|&node| search.propose(&mut own, node)));
+            take_all(search, &mut own, batch, proposals.drain(..))
         } else {
             let chunk = |chunk: &[u32]| -> Vec<_> {
                 let place = rayon::current_thread_index().unwrap_or(0) % threads;
@@ -60,17 +67,30 @@ pub(super) fn sweep<S: Search>(search: &mut S, nodes: &[u32], batch: usize) -> b
                 let mut scratch = pool[place].lock().unwrap_or_else(|poison| poison.into_inner());
                 chunk.iter().map(|&node| search.propose(&mut scratch, node)).collect()
             };
-            let made: Vec<Vec<_>> = batch.par_chunks(CHUNK).map(chunk).collect();
-            proposals.extend(made.into_iter().flatten());
+            let made: Vec<Vec<_>> = batch.par_chunks(CHUNK).with_max_len(CHUNKS).map(chunk).collect();
+            take_all(search, &mut own, batch, made.into_iter().flatten())
+        };
+        if !goes_on {
+            return false;
         }
-        for (&node, (mut note, mut proposal)) in batch.iter().zip(proposals.drain(..)) {
-            if proposal.as_ref().is_some_and(|proposal| search.is_stale(proposal)) {
-                (note, proposal) = search.propose(&mut own, node);
-            }
-            search.note(node, note);
-            if proposal.is_some_and(|proposal| !search.take(proposal)) {
-                return false;
-            }
+    }
+    true
+}
+
+/// Takes the moves proposed for `nodes`, one after the other.
+fn take_all<S: Search>(
+    search: &mut S,
+    scratch: &mut Scratch,
+    nodes: &[u32],
+    proposals: impl Iterator<Item = (S::Note, Option<S::Move>)>,
+) -> bool {
+    for (&node, (mut note, mut proposal)) in nodes.iter().zip(proposals) {
+        if proposal.as_ref().is_some_and(|proposal| search.is_stale(proposal)) {
+            (note, proposal) = search.propose(scratch, node);
+        }
+        search.note(node, note);
+        if proposal.is_some_and(|proposal| !search.take(proposal)) {
+            return false;
         }
     }
     true
@@ -98,5 +118,5 @@ pub(super) fn shuffled(nodes: usize, seed: u64) -> Vec<u32> {
 /// How many nodes to visit between two looks at what has moved: few beside the nodes and the
 /// clusters, so that few proposals are stale.
 pub(super) fn batch_size(nodes: usize, clusters: usize) -> usize {
-    (nodes / 32).min(clusters / 8).clamp(32, 1 << 13)
+    (nodes / 16).min(clusters / 4).clamp(32, 1 << 13)
 }

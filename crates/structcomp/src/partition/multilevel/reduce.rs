@@ -44,16 +44,7 @@ pub(super) fn reduce(level: &Level, part: &mut Vec<u32>, count: usize, sizes: Si
 
 /// Which clusters to dissolve: those with the least weight inside, the smaller first.
 fn weakest(level: &Level, part: &[u32], count: usize, surplus: usize) -> Vec<bool> {
-    let (mut inner, mut size) = (vec![0f64; count], vec![0u32; count]);
-    for (node, &c) in (0..).zip(part) {
-        size[c as usize] += level.size(node);
-        inner[c as usize] += level.inner(node);
-        level.each_neighbor(node, |v, weight| {
-            if part[v as usize] == c {
-                inner[c as usize] += weight as f64;
-            }
-        });
-    }
+    let (size, inner) = level.clusters(part, count);
     let mut order: Vec<u32> = (0..count as u32).collect();
     let strength = |&c: &u32| (inner[c as usize], size[c as usize], c);
     let weaker = |a: &u32, b: &u32| {

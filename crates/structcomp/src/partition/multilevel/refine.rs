@@ -3,9 +3,10 @@
 //! A node may move to a cluster with room, or take the place of a member of a full one, which then
 //! goes wherever it does least harm: back to the first cluster, which is a swap, or on to a third.
 
-use crate::partition::level::Level;
+use crate::partition::level::{Level, group};
 use crate::partition::sweep::{Scratch, Search, batch_size, shuffled, sweep};
 use crate::random::mix;
+use rayon::prelude::*;
 
 /// What a partition is worth: a sum over clusters, to be large.
 pub(super) trait Worth: Copy + Send + Sync {
@@ -118,21 +119,14 @@ struct Leaving {
 impl<'a, W: Worth> Refinement<'a, W> {
     fn new(level: &'a Level, part: Vec<u32>, sizes: Sizes) -> Self {
         let (nodes, clusters) = (level.nodes(), sizes.clusters);
-        let mut members = vec![Vec::new(); clusters];
-        let (mut size, mut inner) = (vec![0; clusters], vec![0.0; clusters]);
+        let (size, inner) = level.clusters(&part, clusters);
+        let (starts, nodes_of) = group(&part, clusters);
         let mut place = vec![0; nodes];
-        for (node, &c) in (0..).zip(&part) {
-            let c = c as usize;
-            place[node as usize] = members[c].len() as u32;
-            members[c].push(node);
-            size[c] += level.size(node);
-            inner[c] += level.inner(node);
-            level.each_neighbor(node, |v, weight| {
-                if part[v as usize] as usize == c {
-                    inner[c] += weight as f64;
-                }
-            });
+        for (at, &node) in (0..).zip(&nodes_of) {
+            place[node as usize] = at - starts[part[node as usize] as usize];
         }
+        let of_cluster = |c: usize| nodes_of[starts[c] as usize..starts[c + 1] as usize].to_vec();
+        let members = (0..clusters).into_par_iter().with_min_len(1 << 8).map(of_cluster).collect();
         Self {
             level,
             sizes,
