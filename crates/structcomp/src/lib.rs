@@ -11,6 +11,7 @@ pub mod fuzz;
 mod graph;
 mod ids;
 mod labels;
+mod linalg;
 mod memory;
 mod output;
 mod partition;
