@@ -3,7 +3,9 @@
 
 mod atomic;
 mod buffer;
+mod compress;
 pub mod data;
+mod encoder;
 mod error;
 mod features;
 #[cfg(fuzzing)]
@@ -13,6 +15,9 @@ mod ids;
 mod labels;
 mod linalg;
 mod memory;
+mod model;
+mod network;
+mod optim;
 mod output;
 mod partition;
 mod propagate;
@@ -21,16 +26,22 @@ mod sparse;
 mod splits;
 mod summary;
 mod svg;
+mod train;
 mod vectors;
 
 pub use buffer::{Buffer, MappedFile};
+pub use compress::{CoarseWeights, Coarsening, Compressed, DropMember};
 pub use data::Dataset;
+pub use encoder::Encoder;
 pub use error::{Error, Result, human_bytes};
 pub use features::{Dense, FeatureNorm, Features, StandIn};
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;
 pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
+pub use model::{CcaSsg, Coles, Grace, Model, Sce};
+pub use network::Activation;
+pub use optim::Optimizer;
 pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges};
 #[cfg(feature = "metis")]
 pub use partition::Metis;
@@ -43,3 +54,4 @@ pub use random::{Rng, Seed};
 pub use sparse::Csr;
 pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
 pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};
+pub use train::{Epoch, Trained, Training};

@@ -1,0 +1,286 @@
+//! What training sees instead of the graph: one row a cluster, the mean of its members' features.
+
+mod coarse;
+
+pub use coarse::{CoarseWeights, Coarsening};
+pub(crate) use coarse::{from_rows, normalized};
+
+use crate::{Csr, Dense, Error, Features, Partition, Result, Seed};
+use rand::RngExt;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Which members of a cluster the second view of an epoch averages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropMember {
+    /// Half of them, drawn without replacement, as the authors' code does.
+    #[default]
+    Half,
+    /// Each with probability one half, drawn anew where none is left, as the paper writes.
+    Bernoulli,
+}
+
+/// A graph's features compressed by a partition: X_c = PᵀX.
+///
+/// ```
+/// use structcomp::{Compressed, Dense, Features, Partition};
+///
+/// let x = Features::Dense(Dense::new(3, 1, vec![1.0, 3.0, 8.0])?);
+/// let partition = Partition::new(vec![0, 0, 1])?;
+/// let compressed = Compressed::new(&x, &partition)?;
+/// assert_eq!(compressed.features().to_dense().values(), [2.0, 8.0]);
+/// # Ok::<(), structcomp::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Compressed<'a> {
+    source: &'a Features,
+    partition: &'a Partition,
+    features: Features,
+}
+
+impl<'a> Compressed<'a> {
+    /// Averages the features of each cluster.
+    pub fn new(source: &'a Features, partition: &'a Partition) -> Result<Self> {
+        let (rows, nodes) = (source.rows(), partition.nodes());
+        if rows != nodes {
+            return Err(Error::Input(format!(
+                "there are features for {rows} nodes, but clusters of {nodes}"
+            )));
+        }
+        let features = means(source, partition.clusters(), |cluster| partition.members(cluster).into())?;
+        Ok(Self { source, partition, features })
+    }
+
+    /// X_c, one row a cluster.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// The clusters.
+    pub fn partition(&self) -> &Partition {
+        self.partition
+    }
+
+    /// The second view of an epoch: means over the members that are not dropped, at least one of each
+    /// cluster. Each cluster and epoch has a random stream of its own.
+    pub fn drop_member(&self, how: DropMember, seed: Seed, epoch: usize) -> Result<Features> {
+        means(self.source, self.partition.clusters(), |cluster| {
+            let mut members = self.partition.members(cluster).to_vec();
+            let mut rng = seed.stream_at("drop member", (epoch as u64) << 32 | cluster as u64);
+            match how {
+                DropMember::Half => {
+                    let keep = (members.len() / 2).max(1);
+                    for at in 0..keep {
+                        members.swap(at, rng.random_range(at..members.len()));
+                    }
+                    members.truncate(keep);
+                    // Sums are rounded in an order that does not depend on the draw.
+                    members.sort_unstable();
+                }
+                DropMember::Bernoulli => {
+                    let all = std::mem::take(&mut members);
+                    while members.is_empty() {
+                        members.extend(all.iter().filter(|_| rng.random::<bool>()));
+                    }
+                }
+            }
+            members.into()
+        })
+    }
+}
+
+/// Clusters averaged by one task.
+const TASK: usize = 16;
+
+/// The mean row of each group of rows.
+fn means<'p>(
+    x: &Features,
+    groups: usize,
+    members: impl Fn(u32) -> std::borrow::Cow<'p, [u32]> + Sync,
+) -> Result<Features> {
+    match x {
+        Features::Dense(x) => {
+            let cols = x.cols();
+            let mut out = vec![0.0; groups * cols];
+            if cols > 0 {
+                out.par_chunks_mut(cols).enumerate().for_each(|(group, out)| {
+                    let members = members(group as u32);
+                    for &node in &*members {
+                        out.iter_mut().zip(x.row(node as usize)).for_each(|(sum, value)| *sum += value);
+                    }
+                    out.iter_mut().for_each(|sum| *sum /= members.len() as f32);
+                });
+            }
+            Dense::new(groups, cols, out).map(Features::Dense)
+        }
+        Features::Sparse(x) => {
+            let tasks: Vec<usize> = (0..groups).step_by(TASK).collect();
+            let rows = |first: &usize| {
+                let mut rows = Rows::new(x.cols());
+                for group in *first..(*first + TASK).min(groups) {
+                    rows.push(x, &members(group as u32));
+                }
+                (rows.ends, rows.indices, rows.values)
+            };
+            let blocks: Vec<_> = tasks.par_iter().map(rows).collect();
+            let (mut offsets, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+            for (ends, more_indices, more_values) in blocks {
+                let base = indices.len() as u64;
+                offsets.extend(ends.into_iter().map(|end| base + end));
+                indices.extend(more_indices);
+                values.extend(more_values);
+            }
+            Csr::new(x.cols(), offsets, indices, values).map(Features::Sparse)
+        }
+    }
+}
+
+/// Mean rows of sparse ones, under construction.
+struct Rows {
+    sum: Vec<f32>,
+    ends: Vec<u64>,
+    indices: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl Rows {
+    fn new(cols: usize) -> Self {
+        Self { sum: vec![0.0; cols], ends: Vec::new(), indices: Vec::new(), values: Vec::new() }
+    }
+
+    fn push(&mut self, x: &Csr, members: &[u32]) {
+        let first = self.indices.len();
+        for &node in members {
+            let (indices, values) = x.row(node as usize);
+            for (&index, &value) in indices.iter().zip(values) {
+                if self.sum[index as usize] == 0.0 {
+                    self.indices.push(index);
+                }
+                self.sum[index as usize] += value;
+            }
+        }
+        let row = &mut self.indices[first..];
+        row.sort_unstable();
+        // A sum may pass through zero and its column be met twice.
+        let mut kept = first;
+        for at in first..self.indices.len() {
+            let index = self.indices[at];
+            let sum = std::mem::take(&mut self.sum[index as usize]);
+            if sum != 0.0 {
+                self.indices[kept] = index;
+                self.values.push(sum / members.len() as f32);
+                kept += 1;
+            }
+        }
+        self.indices.truncate(kept);
+        self.ends.push(kept as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sparse() -> Features {
+        // 0: (0, 1) 1: (1, 2) 2: nothing 3: (0, -1) (2, 4) 4: (2, 6)
+        let csr = Csr::new(3, vec![0, 1, 2, 2, 4, 5], vec![0, 1, 0, 2, 2], vec![1.0, 2.0, -1.0, 4.0, 6.0]);
+        Features::Sparse(csr.unwrap())
+    }
+
+    #[test]
+    fn sparse_and_dense_features_have_the_same_means() {
+        let partition = Partition::new(vec![0, 0, 1, 0, 1]).unwrap();
+        let expected = [0.0, 2.0 / 3.0, 4.0 / 3.0, 0.0, 0.0, 3.0];
+        let dense = Features::Dense(sparse().to_dense());
+        for x in [sparse(), dense] {
+            let compressed = Compressed::new(&x, &partition).unwrap();
+            assert_eq!(compressed.features().to_dense().values(), expected);
+        }
+        // 1 and -1 cancel out and leave no entry.
+        let x = sparse();
+        assert_eq!(Compressed::new(&x, &partition).unwrap().features().nonzeros(), 3);
+    }
+
+    #[test]
+    fn half_of_each_cluster_is_kept_and_one_node_always() {
+        // A feature a node tells which members were averaged.
+        let nodes = 40;
+        let x = Features::Sparse(
+            Csr::new(nodes, (0..=nodes as u64).collect(), (0..nodes as u32).collect(), vec![1.0; nodes])
+                .unwrap(),
+        );
+        let cluster: Vec<u32> = (0..nodes as u32).map(|node| node.ilog2().min(4)).collect();
+        let partition = Partition::renumbered(cluster);
+        let compressed = Compressed::new(&x, &partition).unwrap();
+        let kept = |view: &Features, cluster: usize| {
+            let dense = view.to_dense();
+            dense.row(cluster).iter().filter(|&&value| value > 0.0).count()
+        };
+        let view = compressed.drop_member(DropMember::Half, Seed(0), 0).unwrap();
+        for (cluster, size) in partition.sizes().enumerate() {
+            assert_eq!(kept(&view, cluster), (size / 2).max(1));
+            let members = partition.members(cluster as u32);
+            let dense = view.to_dense();
+            assert!(
+                (0..nodes).all(|node| dense.row(cluster)[node] == 0.0 || members.contains(&(node as u32)))
+            );
+        }
+        assert_ne!(view.to_dense(), compressed.drop_member(DropMember::Half, Seed(0), 1).unwrap().to_dense());
+        assert_ne!(view.to_dense(), compressed.drop_member(DropMember::Half, Seed(1), 0).unwrap().to_dense());
+        for epoch in 0..20 {
+            let view = compressed.drop_member(DropMember::Bernoulli, Seed(0), epoch).unwrap();
+            assert!((0..partition.clusters()).all(|cluster| kept(&view, cluster) >= 1));
+        }
+    }
+
+    /// E\[x'\] = x̄ and Cov = (1/⌊s/2⌋ − 1/s) Σ for the exact half.
+    #[test]
+    fn dropping_keeps_the_mean_and_has_the_variance_of_a_half_sample() {
+        let values = vec![1.0, -2.0, 0.5, 4.0, 3.0, -1.0, 2.0, 0.0, 6.0];
+        let size = values.len();
+        let mean = values.iter().sum::<f32>() as f64 / size as f64;
+        let spread = values.iter().map(|&x| (x as f64 - mean).powi(2)).sum::<f64>() / (size - 1) as f64;
+        let x = Features::Dense(Dense::new(size, 1, values).unwrap());
+        let partition = Partition::new(vec![0; size]).unwrap();
+        let compressed = Compressed::new(&x, &partition).unwrap();
+        let draws = 40_000;
+        let views: Vec<f64> = (0..draws)
+            .map(|epoch| {
+                let view = compressed.drop_member(DropMember::Half, Seed(5), epoch).unwrap();
+                view.to_dense().values()[0] as f64
+            })
+            .collect();
+        let average = views.iter().sum::<f64>() / draws as f64;
+        let variance = views.iter().map(|view| (view - average).powi(2)).sum::<f64>() / draws as f64;
+        let expected = (1.0 / 4.0 - 1.0 / 9.0) * spread;
+        assert!((average - mean).abs() < 4.0 * (expected / draws as f64).sqrt(), "{average} against {mean}");
+        assert!((variance / expected - 1.0).abs() < 0.05, "{variance} against {expected}");
+    }
+
+    #[test]
+    fn features_of_another_graph_are_refused() {
+        let x = sparse();
+        let partition = Partition::new(vec![0, 1]).unwrap();
+        assert!(Compressed::new(&x, &partition).unwrap_err().to_string().contains("5 nodes"));
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let nodes = 3000usize;
+        let indices: Vec<u32> = (0..nodes as u32).flat_map(|node| [node % 7, 7 + node % 11]).collect();
+        let offsets = (0..=nodes as u64).map(|row| 2 * row).collect();
+        let values = (0..2 * nodes).map(|i| 0.1 + (i % 13) as f32).collect();
+        let x = Features::Sparse(Csr::new(20, offsets, indices, values).unwrap());
+        let partition = Partition::renumbered((0..nodes as u32).map(|node| node * 7919 % 311).collect());
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let compressed = Compressed::new(&x, &partition).unwrap();
+                compressed.drop_member(DropMember::Half, Seed(2), 3).unwrap().to_dense()
+            })
+        };
+        let one = run(1);
+        assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
+    }
+}

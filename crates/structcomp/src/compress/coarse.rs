@@ -1,0 +1,133 @@
+//! The graph between clusters, A_c.
+
+use crate::{Csr, Graph, Partition, Result};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// What an entry of A_c is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CoarseWeights {
+    /// 1 where any edge joins the clusters, as the authors' code has it.
+    #[default]
+    Binary,
+    /// The weight of the edges between them: P'ᵀAP'.
+    Count,
+    /// Their mean over pairs of members, as the paper writes: PᵀAP.
+    Mean,
+}
+
+/// How the graph between clusters is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Coarsening {
+    /// The weights.
+    pub weights: CoarseWeights,
+    /// Whether a cluster with edges inside has a self loop.
+    pub self_loops: bool,
+}
+
+impl Default for Coarsening {
+    fn default() -> Self {
+        Self { weights: CoarseWeights::Binary, self_loops: true }
+    }
+}
+
+impl Coarsening {
+    /// A_c, symmetric, one row a cluster.
+    pub fn adjacency(&self, graph: &Graph, partition: &Partition) -> Result<Csr> {
+        let clusters = partition.clusters();
+        let row = |sums: &mut Vec<f64>, cluster: usize| {
+            let mut met: Vec<u32> = Vec::new();
+            for &node in partition.members(cluster as u32) {
+                let weights = graph.edge_weights(node);
+                for (i, &neighbor) in graph.neighbors(node).iter().enumerate() {
+                    let other = partition.of(neighbor);
+                    if sums[other as usize] == 0.0 {
+                        met.push(other);
+                    }
+                    sums[other as usize] += weights.map_or(1.0, |weights| weights[i] as f64);
+                }
+            }
+            met.sort_unstable();
+            let size = |cluster: u32| partition.members(cluster).len() as f64;
+            let entry = |other: u32| {
+                let sum = std::mem::take(&mut sums[other as usize]);
+                let value = match self.weights {
+                    CoarseWeights::Binary => 1.0,
+                    CoarseWeights::Count => sum,
+                    CoarseWeights::Mean => sum / (size(cluster as u32) * size(other)),
+                };
+                (other, value as f32)
+            };
+            let entries: Vec<(u32, f32)> = met.into_iter().map(entry).collect();
+            let keeps = |other: u32| self.self_loops || other as usize != cluster;
+            entries.into_iter().filter(|&(other, _)| keeps(other)).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<(u32, f32)>> =
+            (0..clusters).into_par_iter().map_init(|| vec![0.0; clusters], row).collect();
+        from_rows(clusters, &rows)
+    }
+}
+
+/// D^-1/2 M D^-1/2 with the row sums D of a symmetric matrix; rows without entries stay so.
+pub(crate) fn normalized(matrix: &Csr) -> Result<Csr> {
+    let root: Vec<f64> = (0..matrix.rows())
+        .map(|row| {
+            let sum: f64 = matrix.row(row).1.iter().map(|&value| value as f64).sum();
+            if sum > 0.0 { 1.0 / sum.sqrt() } else { 0.0 }
+        })
+        .collect();
+    let (offsets, indices, values) = matrix.parts();
+    let mut scaled = Vec::with_capacity(values.len());
+    for row in 0..matrix.rows() {
+        let (indices, values) = matrix.row(row);
+        let scale = |(&index, &value): (&u32, &f32)| (root[row] * root[index as usize] * value as f64) as f32;
+        scaled.extend(indices.iter().zip(values).map(scale));
+    }
+    Csr::new(matrix.cols(), offsets.to_vec(), indices.to_vec(), scaled)
+}
+
+/// A matrix from rows of ascending entries.
+pub(crate) fn from_rows(cols: usize, rows: &[Vec<(u32, f32)>]) -> Result<Csr> {
+    let mut offsets = Vec::with_capacity(rows.len() + 1);
+    offsets.push(0);
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    for row in rows {
+        indices.extend(row.iter().map(|entry| entry.0));
+        values.extend(row.iter().map(|entry| entry.1));
+        offsets.push(indices.len() as u64);
+    }
+    Csr::new(cols, offsets, indices, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0 - 1 - 2 - 3, and 4 alone; clusters {0, 1}, {2, 3}, {4}.
+    fn path() -> (Graph, Partition) {
+        let graph = Graph::from_edges(5, &[(0, 1), (1, 2), (2, 3), (0, 2)]).unwrap();
+        (graph, Partition::new(vec![0, 0, 1, 1, 2]).unwrap())
+    }
+
+    #[test]
+    fn entries_are_ones_counts_or_means() {
+        let (graph, partition) = path();
+        let dense = |weights, self_loops| {
+            let coarse = Coarsening { weights, self_loops }.adjacency(&graph, &partition).unwrap();
+            crate::Features::Sparse(coarse).to_dense().values().to_vec()
+        };
+        assert_eq!(dense(CoarseWeights::Binary, true), [1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(dense(CoarseWeights::Count, true), [2.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(dense(CoarseWeights::Mean, false), [0.0, 0.5, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_cluster_without_edges_has_a_row_of_zeros_and_no_nan() {
+        let (graph, partition) = path();
+        let coarse = normalized(&Coarsening::default().adjacency(&graph, &partition).unwrap()).unwrap();
+        let dense = crate::Features::Sparse(coarse).to_dense();
+        assert_eq!(dense.values(), [0.5, 0.5, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0]);
+    }
+}

@@ -1,0 +1,155 @@
+//! The contrastive models: which views they compare, and their losses with gradients.
+
+mod cca_ssg;
+mod coles;
+mod grace;
+mod sce;
+
+pub use cca_ssg::CcaSsg;
+pub use coles::Coles;
+pub use grace::Grace;
+pub use sce::Sce;
+
+use crate::{Activation, Compressed, Error, Graph, Result, Seed};
+use serde::{Deserialize, Serialize};
+
+/// A model with its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum Model {
+    /// Sparsest cut: pushes random pairs of rows apart.
+    Sce(Sce),
+    /// Contrastive Laplacian eigenmaps: neighbours together, random pairs apart.
+    Coles(Coles),
+    /// Two views of a row together, all other rows apart.
+    Grace(Grace),
+    /// Two views correlated, columns decorrelated.
+    CcaSsg(CcaSsg),
+}
+
+/// The rows that an epoch compares, each with `width` numbers, and the gradient of the loss in them.
+pub(crate) struct Loss {
+    pub(crate) value: f64,
+    /// One for each view.
+    pub(crate) gradients: Vec<Vec<f32>>,
+}
+
+/// What a model computes from the rows of its views.
+pub(crate) trait Objective {
+    /// The loss and its gradient.
+    fn loss(&mut self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss>;
+}
+
+impl Model {
+    /// The names of all models.
+    pub const NAMES: [&str; 4] = ["sce", "coles", "grace", "cca-ssg"];
+
+    /// A model by name, with its default settings.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "sce" => Ok(Self::Sce(Sce::default())),
+            "coles" => Ok(Self::Coles(Coles::default())),
+            "grace" => Ok(Self::Grace(Grace::default())),
+            "cca-ssg" => Ok(Self::CcaSsg(CcaSsg::default())),
+            _ => Err(Error::Input(format!("'{name}' is no model; models are {}", Self::NAMES.join(", ")))),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sce(_) => "sce",
+            Self::Coles(_) => "coles",
+            Self::Grace(_) => "grace",
+            Self::CcaSsg(_) => "cca-ssg",
+        }
+    }
+
+    /// Whether a second view, with members dropped, is compared with the first.
+    pub(crate) fn two_views(&self) -> bool {
+        matches!(self, Self::Grace(_) | Self::CcaSsg(_))
+    }
+
+    /// The activation after the last layer of its encoder.
+    pub(crate) fn last_activation(&self) -> Activation {
+        if self.two_views() { Activation::Prelu } else { Activation::None }
+    }
+
+    /// Whether the encoder's layers come between hops (GCN), or the hops before all layers (SGC).
+    pub(crate) fn propagates_between_layers(&self) -> bool {
+        self.two_views()
+    }
+
+    /// The width of the projection head's layers, where there is one.
+    pub(crate) fn head(&self, hidden: usize) -> Option<usize> {
+        match self {
+            Self::Grace(grace) => Some(grace.projection.unwrap_or(hidden)),
+            _ => None,
+        }
+    }
+
+    /// What it computes in training on `compressed` rows.
+    pub(crate) fn objective(
+        &self,
+        compressed: &Compressed,
+        graph: &Graph,
+        seed: Seed,
+    ) -> Result<Box<dyn Objective>> {
+        let rows = compressed.partition().clusters();
+        if rows < 2 {
+            return Err(Error::Input(format!(
+                "contrast needs at least 2 clusters, and there is {rows}; ask for more"
+            )));
+        }
+        match self {
+            Self::Sce(sce) => sce.objective(rows, seed),
+            Self::Coles(coles) => coles.objective(graph, compressed.partition(), seed),
+            Self::Grace(grace) => grace.objective(),
+            Self::CcaSsg(cca) => cca.objective(),
+        }
+    }
+}
+
+/// Refuses a setting that must be positive and finite.
+fn positive(what: &str, value: f64) -> Result<()> {
+    match value.is_finite() && value > 0.0 {
+        true => Ok(()),
+        false => Err(Error::Input(format!("{what} must be above 0, not {value}"))),
+    }
+}
+
+/// Tests that a model's gradient is the derivative of its loss as a naive twin computes it.
+#[cfg(test)]
+fn check_gradient(
+    objective: &mut dyn Objective,
+    views: &[Vec<f32>],
+    width: usize,
+    twin: impl Fn(&[Vec<f64>]) -> f64,
+) {
+    let slices: Vec<&[f32]> = views.iter().map(Vec::as_slice).collect();
+    let loss = objective.loss(&slices, width, 0).unwrap();
+    let exact: Vec<Vec<f64>> = views.iter().map(|view| view.iter().map(|&z| z as f64).collect()).collect();
+    let expected = twin(&exact);
+    assert!((loss.value - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{} and {expected}", loss.value);
+    let largest = loss.gradients.iter().flatten().fold(0f32, |most, g| most.max(g.abs())) as f64;
+    assert!(largest > 0.0, "the gradient is not zero");
+    for (view, gradient) in loss.gradients.iter().enumerate() {
+        for (at, &got) in gradient.iter().enumerate() {
+            let moved = |by: f64| {
+                let mut moved = exact.clone();
+                moved[view][at] += by;
+                twin(&moved)
+            };
+            let derivative = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            let close = (got as f64 - derivative).abs() < 1e-3 * (derivative.abs() + 0.05 * largest);
+            assert!(close, "view {view}, number {at}: {got} and {derivative}");
+        }
+    }
+}
+
+/// Rows of numbers for tests, neither regular nor random.
+#[cfg(test)]
+fn some_rows(rows: usize, width: usize, salt: u64) -> Vec<f32> {
+    let number = |i: u64| (crate::random::mix(i ^ salt << 40) >> 40) as f32 / (1 << 23) as f32 - 1.0;
+    (0..(rows * width) as u64).map(number).collect()
+}

@@ -1,0 +1,179 @@
+//! CCA-SSG: two views correlated column by column, columns decorrelated from each other.
+
+use super::{Loss, Objective, positive};
+use crate::linalg::{Sum, View, product};
+use crate::network::column_sums;
+use crate::{Error, Result};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// L = −tr(Z̃₁ᵀZ̃₂)/n + λ(‖I − Z̃₁ᵀZ̃₁/n‖² + ‖I − Z̃₂ᵀZ̃₂/n‖²) for columns standardised over rows.
+///
+/// This is the form of the authors' code; the paper's λ is twice as large for the same loss.
+///
+/// # Reference
+/// H. Zhang, Q. Wu, J. Yan, D. Wipf, P. Yu: From canonical correlation analysis to self-supervised graph
+/// neural networks. NeurIPS 2021.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct CcaSsg {
+    /// The weight λ of decorrelation.
+    pub lambda: f64,
+}
+
+impl Default for CcaSsg {
+    fn default() -> Self {
+        Self { lambda: 5e-4 }
+    }
+}
+
+impl CcaSsg {
+    pub(super) fn objective(&self) -> Result<Box<dyn Objective>> {
+        positive("lambda", self.lambda)?;
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Objective for CcaSsg {
+    fn loss(&mut self, views: &[&[f32]], width: usize, _: usize) -> Result<Loss> {
+        let rows = views[0].len() / width.max(1);
+        if rows < 2 {
+            return Err(Error::Input("columns of a single row cannot be standardised".into()));
+        }
+        let n = rows as f32;
+        let first = Standardized::new(views[0], width);
+        let second = Standardized::new(views[1], width);
+        let agreement: f64 = sum_of_products(&first.values, &second.values) / rows as f64;
+        let mut value = -agreement;
+        let mut gradients = Vec::with_capacity(2);
+        for (own, other) in [(&first, &second), (&second, &first)] {
+            // I − Z̃ᵀZ̃/n, then the gradient −Z̃'/n − (4λ/n) Z̃ (I − Z̃ᵀZ̃/n).
+            let mut rest = vec![0f32; width * width];
+            let z = View::new(&own.values, width);
+            product(&mut rest, z.t(), z, Sum::Set);
+            for (at, cell) in rest.iter_mut().enumerate() {
+                *cell = f32::from(u8::from(at / width == at % width)) - *cell / n;
+            }
+            value += self.lambda * rest.iter().map(|&cell| (cell as f64).powi(2)).sum::<f64>();
+            let mut gradient: Vec<f32> = other.values.par_iter().map(|z| -z / n).collect();
+            product(&mut gradient, z, View::new(&rest, width), Sum::Add(-4.0 * self.lambda as f32 / n));
+            own.backward(&mut gradient);
+            gradients.push(gradient);
+        }
+        Ok(Loss { value, gradients })
+    }
+}
+
+/// Columns less their mean, over their standard deviation; a constant column is zero.
+struct Standardized {
+    values: Vec<f32>,
+    width: usize,
+    /// One over the standard deviation, zero for a constant column.
+    scale: Vec<f32>,
+}
+
+impl Standardized {
+    fn new(z: &[f32], width: usize) -> Self {
+        let rows = (z.len() / width) as f64;
+        let mean: Vec<f64> = column_sums(z, width).into_iter().map(|sum| sum / rows).collect();
+        let mut values = vec![0f32; z.len()];
+        values.par_chunks_mut(width).zip(z.par_chunks(width)).for_each(|(out, z)| {
+            out.iter_mut().zip(z).zip(&mean).for_each(|((out, &z), mean)| *out = (z as f64 - mean) as f32);
+        });
+        let squares: Vec<f32> = values.par_iter().map(|value| value * value).collect();
+        let scale: Vec<f32> = column_sums(&squares, width)
+            .into_iter()
+            .zip(&mean)
+            .map(|(sum, mean)| {
+                let deviation = (sum / (rows - 1.0)).sqrt();
+                // Rounding leaves a constant column a spread of its last digit.
+                if deviation <= 1e-6 * mean.abs() || deviation == 0.0 {
+                    0.0
+                } else {
+                    (1.0 / deviation) as f32
+                }
+            })
+            .collect();
+        values.par_chunks_mut(width).for_each(|row| {
+            row.iter_mut().zip(&scale).for_each(|(value, scale)| *value *= scale);
+        });
+        Self { values, width, scale }
+    }
+
+    /// Turns the gradient of the standardised columns into that of the columns.
+    fn backward(&self, gradient: &mut [f32]) {
+        let rows = (self.values.len() / self.width) as f64;
+        let mean: Vec<f64> = column_sums(gradient, self.width).into_iter().map(|sum| sum / rows).collect();
+        let products: Vec<f32> =
+            gradient.par_iter().zip(&self.values).map(|(gradient, value)| gradient * value).collect();
+        let along: Vec<f64> =
+            column_sums(&products, self.width).into_iter().map(|sum| sum / (rows - 1.0)).collect();
+        gradient.par_chunks_mut(self.width).zip(self.values.par_chunks(self.width)).for_each(
+            |(gradient, z)| {
+                for (j, (gradient, &z)) in gradient.iter_mut().zip(z).enumerate() {
+                    *gradient = self.scale[j] * (*gradient - mean[j] as f32 - z * along[j] as f32);
+                }
+            },
+        );
+    }
+}
+
+fn sum_of_products(a: &[f32], b: &[f32]) -> f64 {
+    const BLOCK: usize = 1 << 12;
+    let partial: Vec<f64> = a
+        .par_chunks(BLOCK)
+        .zip(b.par_chunks(BLOCK))
+        .map(|(a, b)| a.iter().zip(b).map(|(a, b)| (a * b) as f64).sum())
+        .collect();
+    partial.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{check_gradient, some_rows};
+    use super::*;
+
+    /// The loss as its formula has it.
+    fn twin(views: &[Vec<f64>], width: usize, lambda: f64) -> f64 {
+        let rows = views[0].len() / width;
+        let standardized = |z: &[f64]| {
+            let mut out = z.to_vec();
+            for j in 0..width {
+                let column = || z.iter().skip(j).step_by(width);
+                let mean = column().sum::<f64>() / rows as f64;
+                let deviation =
+                    (column().map(|z| (z - mean).powi(2)).sum::<f64>() / (rows - 1) as f64).sqrt();
+                out.iter_mut().skip(j).step_by(width).for_each(|z| *z = (*z - mean) / deviation);
+            }
+            out
+        };
+        let z: Vec<Vec<f64>> = views.iter().map(|view| standardized(view)).collect();
+        let dot = |a: &[f64], b: &[f64], j: usize, k: usize| {
+            (0..rows).map(|i| a[i * width + j] * b[i * width + k]).sum::<f64>() / rows as f64
+        };
+        let apart = |z: &[f64]| {
+            let cells = (0..width).flat_map(|j| (0..width).map(move |k| (j, k)));
+            cells.map(|(j, k)| (f64::from(u8::from(j == k)) - dot(z, z, j, k)).powi(2)).sum::<f64>()
+        };
+        let together: f64 = (0..width).map(|j| dot(&z[0], &z[1], j, j)).sum();
+        -together + lambda * (apart(&z[0]) + apart(&z[1]))
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_the_formula() {
+        let mut objective = CcaSsg { lambda: 0.3 };
+        let views = [some_rows(9, 4, 1), some_rows(9, 4, 2)];
+        check_gradient(&mut objective, &views, 4, |views| twin(views, 4, 0.3));
+    }
+
+    #[test]
+    fn a_constant_column_has_no_gradient_and_no_nan() {
+        let mut views = [some_rows(8, 3, 1), some_rows(8, 3, 2)];
+        views[0].iter_mut().skip(1).step_by(3).for_each(|z| *z = 0.7);
+        let loss = CcaSsg::default().loss(&[&views[0], &views[1]], 3, 0).unwrap();
+        assert!(loss.value.is_finite());
+        assert!(loss.gradients[0].iter().skip(1).step_by(3).all(|&g| g == 0.0));
+        assert!(loss.gradients.iter().flatten().all(|g| g.is_finite()));
+        assert!(CcaSsg::default().loss(&[&[1.0], &[2.0]], 1, 0).is_err());
+    }
+}

@@ -1,0 +1,174 @@
+//! COLES: contrastive Laplacian eigenmaps.
+
+use super::{Loss, Objective, positive};
+use crate::compress::{from_rows, normalized};
+use crate::{Coarsening, Csr, Error, Graph, Partition, Result, Seed};
+use rand::RngExt;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// L = (λ tr(ZᵀNZ) − tr(ZᵀSZ)) / n', with S the normalised adjacency of the clusters and N that of
+/// random pairs, drawn once.
+///
+/// The paper prints the Laplacians with the opposite sign; this is the form of the authors' code,
+/// which pulls neighbours together. The loss has no lower bound: training stops by epochs.
+///
+/// # Reference
+/// H. Zhu, K. Sun, P. Koniusz: Contrastive Laplacian eigenmaps. NeurIPS 2021.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Coles {
+    /// The weight λ of the random pairs.
+    pub lambda: f64,
+    /// Pairs drawn for each row.
+    pub negatives: usize,
+    /// Laplacians instead of adjacencies, which adds (1 − λ)‖Z‖²/n'.
+    pub laplacian: bool,
+    /// The graph between clusters.
+    pub coarse: Coarsening,
+}
+
+impl Default for Coles {
+    fn default() -> Self {
+        Self { lambda: 0.8, negatives: 5, laplacian: false, coarse: Coarsening::default() }
+    }
+}
+
+impl Coles {
+    pub(super) fn objective(
+        &self,
+        graph: &Graph,
+        partition: &Partition,
+        seed: Seed,
+    ) -> Result<Box<dyn Objective>> {
+        positive("lambda", self.lambda)?;
+        positive("the number of negatives", self.negatives as f64)?;
+        let positives = normalized(&self.coarse.adjacency(graph, partition)?)?;
+        let negatives = normalized(&random_pairs(partition.clusters(), self.negatives, seed)?)?;
+        let matrix = combined(&negatives, self.lambda as f32, &positives)?;
+        let diagonal = if self.laplacian { 1.0 - self.lambda } else { 0.0 };
+        Ok(Box::new(Eigenmaps { matrix, diagonal }))
+    }
+}
+
+/// Every row with `count` others, from both sides; itself never, another as often as drawn.
+fn random_pairs(rows: usize, count: usize, seed: Seed) -> Result<Csr> {
+    let mut entries: Vec<BTreeMap<u32, f32>> = vec![BTreeMap::new(); rows];
+    for row in 0..rows {
+        let mut rng = seed.stream_at("coles negatives", row as u64);
+        for _ in 0..count {
+            let other = rng.random_range(0..rows);
+            if other != row {
+                *entries[row].entry(other as u32).or_default() += 1.0;
+                *entries[other].entry(row as u32).or_default() += 1.0;
+            }
+        }
+    }
+    let rows: Vec<Vec<(u32, f32)>> = entries.into_iter().map(|row| row.into_iter().collect()).collect();
+    from_rows(rows.len(), &rows)
+}
+
+/// λN − S.
+fn combined(negatives: &Csr, lambda: f32, positives: &Csr) -> Result<Csr> {
+    let row = |row: usize| {
+        let mut entries: BTreeMap<u32, f32> = BTreeMap::new();
+        for (matrix, scale) in [(negatives, lambda), (positives, -1.0)] {
+            let (indices, values) = matrix.row(row);
+            for (&index, &value) in indices.iter().zip(values) {
+                *entries.entry(index).or_default() += scale * value;
+            }
+        }
+        entries.into_iter().collect()
+    };
+    let rows: Vec<Vec<(u32, f32)>> = (0..negatives.rows()).map(row).collect();
+    from_rows(negatives.cols(), &rows)
+}
+
+struct Eigenmaps {
+    /// λN − S.
+    matrix: Csr,
+    diagonal: f64,
+}
+
+impl Objective for Eigenmaps {
+    fn loss(&mut self, views: &[&[f32]], width: usize, _: usize) -> Result<Loss> {
+        let z = views[0];
+        let rows = self.matrix.rows();
+        let mut gradient = vec![0f32; z.len()];
+        let partial: Vec<f64> = gradient
+            .par_chunks_mut(width)
+            .enumerate()
+            .map(|(row, out)| {
+                let own = &z[row * width..][..width];
+                out.iter_mut().zip(own).for_each(|(out, z)| *out = self.diagonal as f32 * z);
+                let (indices, values) = self.matrix.row(row);
+                for (&index, &value) in indices.iter().zip(values) {
+                    let other = &z[index as usize * width..][..width];
+                    out.iter_mut().zip(other).for_each(|(out, z)| *out += value * z);
+                }
+                own.iter().zip(&*out).map(|(z, product)| (z * product) as f64).sum()
+            })
+            .collect();
+        let scale = 2.0 / rows as f32;
+        gradient.par_iter_mut().for_each(|g| *g *= scale);
+        let value = partial.iter().sum::<f64>() / rows as f64;
+        match value.is_finite() {
+            true => Ok(Loss { value, gradients: vec![gradient] }),
+            false => Err(Error::Input("the loss has no lower bound and grew beyond all numbers".into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{check_gradient, some_rows};
+    use super::*;
+
+    fn ring() -> (Graph, Partition) {
+        let edges: Vec<_> = (0..24).map(|u| (u, (u + 1) % 24)).collect();
+        (
+            Graph::from_edges(26, &edges).unwrap(),
+            Partition::new((0..26).map(|node| node / 2).collect()).unwrap(),
+        )
+    }
+
+    fn dense(matrix: Csr) -> Vec<f64> {
+        crate::Features::Sparse(matrix).to_dense().values().iter().map(|&value| value as f64).collect()
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_both_traces() {
+        let (graph, partition) = ring();
+        let rows = partition.clusters();
+        let s = dense(normalized(&Coarsening::default().adjacency(&graph, &partition).unwrap()).unwrap());
+        let n = dense(normalized(&random_pairs(rows, 5, Seed(4)).unwrap()).unwrap());
+        for laplacian in [false, true] {
+            let coles = Coles { lambda: 0.7, laplacian, ..Coles::default() };
+            let mut objective = coles.objective(&graph, &partition, Seed(4)).unwrap();
+            let twin = |views: &[Vec<f64>]| {
+                let row = |i: usize| &views[0][i * 3..][..3];
+                let dot = |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>();
+                let trace = |of: &dyn Fn(usize, usize) -> f64| {
+                    (0..rows)
+                        .flat_map(|i| (0..rows).map(move |j| (i, j)))
+                        .map(|(i, j)| of(i, j) * dot(i, j))
+                        .sum::<f64>()
+                };
+                let identity = |i: usize, j: usize| f64::from(u8::from(i == j && laplacian));
+                let apart = trace(&|i, j| n[i * rows + j] - identity(i, j));
+                let together = trace(&|i, j| s[i * rows + j] - identity(i, j));
+                (0.7 * apart - together) / rows as f64
+            };
+            check_gradient(&mut *objective, &[some_rows(rows, 3, 8)], 3, twin);
+        }
+    }
+
+    #[test]
+    fn random_pairs_are_symmetric_and_never_of_one_row() {
+        let n = dense(random_pairs(30, 5, Seed(0)).unwrap());
+        assert!((0..30).all(|i| n[i * 30 + i] == 0.0 && (0..30).all(|j| n[i * 30 + j] == n[j * 30 + i])));
+        let total: f64 = n.iter().sum();
+        assert!((250.0..=300.0).contains(&total), "{total}");
+    }
+}

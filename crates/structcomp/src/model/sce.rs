@@ -1,0 +1,159 @@
+//! SCE: contrastive learning as a sparsest cut, of which training keeps the denominator.
+
+use super::{Loss, Objective, positive};
+use crate::{Error, Result, Seed};
+use rand::RngExt;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// L = α / T, where T = Σ ‖z_r − z_c‖² over random pairs drawn anew each epoch.
+///
+/// Positive pairs enter only through the compression, whose clusters are neighbours.
+///
+/// # Reference
+/// S. Zhang, Z. Huang, H. Zhou, N. Zhou: SCE: Scalable network embedding from sparsest cut. KDD 2020.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Sce {
+    /// The scale of the loss; only weight decay feels it under Adam.
+    pub alpha: f64,
+    /// Pairs drawn for each row.
+    pub negatives: usize,
+}
+
+impl Default for Sce {
+    fn default() -> Self {
+        Self { alpha: 20_000.0, negatives: 5 }
+    }
+}
+
+impl Sce {
+    pub(super) fn objective(&self, rows: usize, seed: Seed) -> Result<Box<dyn Objective>> {
+        positive("alpha", self.alpha)?;
+        positive("the number of negatives", self.negatives as f64)?;
+        Ok(Box::new(Pairs { config: self.clone(), rows, seed }))
+    }
+}
+
+struct Pairs {
+    config: Sce,
+    rows: usize,
+    seed: Seed,
+}
+
+impl Pairs {
+    /// For each row the others it was drawn with, from either side; a row twice where drawn twice.
+    fn draw(&self, epoch: usize) -> (Vec<u32>, Vec<u32>) {
+        let drawn: Vec<u32> = (0..self.rows)
+            .flat_map(|row| {
+                let mut rng = self.seed.stream_at("sce negatives", (epoch as u64) << 32 | row as u64);
+                (0..self.config.negatives)
+                    .map(move |_| rng.random_range(0..self.rows as u32))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let mut starts = vec![0u32; self.rows + 1];
+        let pairs = || drawn.iter().enumerate().map(|(at, &c)| ((at / self.config.negatives) as u32, c));
+        for (r, c) in pairs() {
+            starts[r as usize + 1] += 1;
+            starts[c as usize + 1] += 1;
+        }
+        for row in 0..self.rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let mut others = vec![0; 2 * drawn.len()];
+        for (r, c) in pairs() {
+            for (own, other) in [(r, c), (c, r)] {
+                others[next[own as usize] as usize] = other;
+                next[own as usize] += 1;
+            }
+        }
+        (starts, others)
+    }
+}
+
+impl Objective for Pairs {
+    fn loss(&mut self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss> {
+        let z = views[0];
+        let (starts, others) = self.draw(epoch);
+        // LZ row by row, L the Laplacian of the pairs; then T = Σ z·LZ, each pair met from both sides.
+        let mut gradient = vec![0f32; z.len()];
+        let partial: Vec<f64> = gradient
+            .par_chunks_mut(width)
+            .enumerate()
+            .map(|(row, out)| {
+                let own = &z[row * width..][..width];
+                let mut sum = 0.0;
+                for &other in &others[starts[row] as usize..starts[row + 1] as usize] {
+                    let other = &z[other as usize * width..][..width];
+                    let mut square = 0f32;
+                    for ((out, a), b) in out.iter_mut().zip(own).zip(other) {
+                        let difference = a - b;
+                        *out += difference;
+                        square += difference * difference;
+                    }
+                    sum += square as f64;
+                }
+                sum
+            })
+            .collect();
+        let total = partial.iter().sum::<f64>() / 2.0;
+        if total < 1e-12 {
+            return Err(Error::Input("all rows are equal, so there is nothing to push apart".into()));
+        }
+        let scale = (-2.0 * self.config.alpha / (total * total)) as f32;
+        gradient.par_iter_mut().for_each(|g| *g *= scale);
+        Ok(Loss { value: self.config.alpha / total, gradients: vec![gradient] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{check_gradient, some_rows};
+    use super::*;
+
+    fn pairs(rows: usize) -> Pairs {
+        Pairs { config: Sce { alpha: 3.0, negatives: 4 }, rows, seed: Seed(1) }
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_the_pairs() {
+        let mut objective = pairs(7);
+        let (starts, others) = objective.draw(0);
+        let twin = |views: &[Vec<f64>]| {
+            let row = |i: usize| &views[0][i * 3..][..3];
+            let square =
+                |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+            let all: f64 = (0..7)
+                .flat_map(|i| others[starts[i] as usize..starts[i + 1] as usize].iter().map(move |&j| (i, j)))
+                .map(|(i, j)| square(i, j as usize))
+                .sum();
+            3.0 / (all / 2.0)
+        };
+        check_gradient(&mut objective, &[some_rows(7, 3, 2)], 3, twin);
+    }
+
+    #[test]
+    fn the_expected_sum_is_twice_the_draws_times_the_spread() {
+        let mut objective = pairs(40);
+        let z = some_rows(40, 6, 5);
+        let mean = |j: usize| (0..40).map(|i| z[i * 6 + j] as f64).sum::<f64>() / 40.0;
+        let spread: f64 = (0..40 * 6).map(|at| (z[at] as f64 - mean(at % 6)).powi(2)).sum();
+        let draws = 2000;
+        let total: f64 = (0..draws).map(|epoch| 3.0 / objective.loss(&[&z], 6, epoch).unwrap().value).sum();
+        assert!((total / draws as f64 / (2.0 * 4.0 * spread) - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn columns_of_the_gradient_sum_to_zero_and_equal_rows_are_refused() {
+        let z = some_rows(20, 4, 9);
+        let loss = pairs(20).loss(&[&z], 4, 3).unwrap();
+        let largest = loss.gradients[0].iter().fold(0f32, |most, g| most.max(g.abs()));
+        for j in 0..4 {
+            let sum: f32 = loss.gradients[0].iter().skip(j).step_by(4).sum();
+            assert!(sum.abs() < 1e-4 * largest);
+        }
+        assert!(pairs(20).loss(&[&vec![0.5; 80]], 4, 0).is_err());
+    }
+}

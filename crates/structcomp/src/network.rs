@@ -1,0 +1,295 @@
+//! Layers in a row: the encoder as training sees it, and the projection head behind it.
+//!
+//! All parameters are one vector, so the optimiser, the checkpoints and the gradient checks need not
+//! know what they are.
+
+mod activation;
+pub(crate) mod first_layer;
+
+pub use activation::Activation;
+
+use crate::linalg::{Sum, View, product};
+use crate::{Features, Seed};
+use rand::RngExt;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A linear map with a bias, then an activation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Layer {
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    pub(crate) activation: Activation,
+}
+
+/// Where a layer's parameters are. The weight has a row an input.
+#[derive(Clone, Debug)]
+struct Place {
+    weight: Range<usize>,
+    bias: Range<usize>,
+    slopes: Range<usize>,
+}
+
+/// The shape of a chain of layers; the parameters are kept apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    layers: Vec<Layer>,
+    places: Vec<Place>,
+}
+
+/// What `forward` leaves for `backward`.
+pub(crate) struct Trace {
+    /// Each layer's result before its activation; empty where there is none.
+    before: Vec<Vec<f32>>,
+    /// Each layer's result.
+    after: Vec<Vec<f32>>,
+}
+
+impl Trace {
+    /// The last layer's result.
+    pub(crate) fn output(&self) -> &[f32] {
+        self.after.last().map_or(&[], |after| after)
+    }
+}
+
+impl Network {
+    pub(crate) fn new(layers: Vec<Layer>) -> Self {
+        let mut next = 0;
+        let mut take = |count: usize| {
+            next += count;
+            next - count..next
+        };
+        let place = |layer: &Layer| Place {
+            weight: take(layer.inputs * layer.outputs),
+            bias: take(layer.outputs),
+            slopes: take(layer.activation.slopes(layer.outputs)),
+        };
+        let places = layers.iter().map(place).collect();
+        Self { layers, places }
+    }
+
+    pub(crate) fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// How many parameters there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.last().map_or(0, |place| place.slopes.end)
+    }
+
+    /// Numbers a row of the result has.
+    pub(crate) fn outputs(&self) -> usize {
+        self.layers.last().map_or(0, |layer| layer.outputs)
+    }
+
+    pub(crate) fn weight<'p>(&self, layer: usize, parameters: &'p [f32]) -> &'p [f32] {
+        &parameters[self.places[layer].weight.clone()]
+    }
+
+    pub(crate) fn bias<'p>(&self, layer: usize, parameters: &'p [f32]) -> &'p [f32] {
+        &parameters[self.places[layer].bias.clone()]
+    }
+
+    pub(crate) fn slopes<'p>(&self, layer: usize, parameters: &'p [f32]) -> &'p [f32] {
+        &parameters[self.places[layer].slopes.clone()]
+    }
+
+    /// Initial parameters as torch's linear layers have them: weights and biases uniform in
+    /// ±1/√inputs; slopes of 1/4.
+    pub(crate) fn initial(&self, seed: Seed) -> Vec<f32> {
+        let mut parameters = vec![0.25; self.len()];
+        for (at, (layer, place)) in self.layers.iter().zip(&self.places).enumerate() {
+            let mut rng = seed.stream_at("initial weights", at as u64);
+            let bound = 1.0 / (layer.inputs.max(1) as f32).sqrt();
+            for parameter in &mut parameters[place.weight.start..place.bias.end] {
+                *parameter = bound * (2.0 * rng.random::<f32>() - 1.0);
+            }
+        }
+        parameters
+    }
+
+    /// Runs the layers on each row.
+    pub(crate) fn forward(&self, parameters: &[f32], x: &Features) -> Trace {
+        let (mut before, mut after): (Vec<Vec<f32>>, Vec<Vec<f32>>) = Default::default();
+        for (at, layer) in self.layers.iter().enumerate() {
+            let mut out = vec![0.0; x.rows() * layer.outputs];
+            let weight = self.weight(at, parameters);
+            match after.last() {
+                None => first_layer::forward(x, weight, layer.outputs, &mut out),
+                Some(input) => {
+                    let input = View::new(input, layer.inputs);
+                    product(&mut out, input, View::new(weight, layer.outputs), Sum::Set);
+                }
+            }
+            let bias = self.bias(at, parameters);
+            out.par_chunks_mut(layer.outputs).for_each(|row| {
+                row.iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);
+            });
+            if layer.activation == Activation::None {
+                before.push(Vec::new());
+            } else {
+                before.push(out.clone());
+                layer.activation.apply(&mut out, layer.outputs, self.slopes(at, parameters));
+            }
+            after.push(out);
+        }
+        Trace { before, after }
+    }
+
+    /// Adds the gradient of the parameters to `gradient`, given that of the result.
+    pub(crate) fn backward(
+        &self,
+        parameters: &[f32],
+        x: &Features,
+        trace: &Trace,
+        mut of_output: Vec<f32>,
+        gradient: &mut [f32],
+    ) {
+        for (at, layer) in self.layers.iter().enumerate().rev() {
+            let place = &self.places[at];
+            if layer.activation != Activation::None {
+                let slopes = &mut gradient[place.slopes.clone()];
+                let own = self.slopes(at, parameters);
+                layer.activation.backward(&mut of_output, &trace.before[at], layer.outputs, own, slopes);
+            }
+            let sums = column_sums(&of_output, layer.outputs);
+            gradient[place.bias.clone()].iter_mut().zip(sums).for_each(|(sum, add)| *sum += add as f32);
+            let of_weight = &mut gradient[place.weight.clone()];
+            if at == 0 {
+                first_layer::backward(x, &of_output, layer.outputs, of_weight);
+            } else {
+                let input = View::new(&trace.after[at - 1], layer.inputs);
+                let of = View::new(&of_output, layer.outputs);
+                product(of_weight, input.t(), of, Sum::Add(1.0));
+                let mut of_input = vec![0.0; x.rows() * layer.inputs];
+                let weight = View::new(self.weight(at, parameters), layer.outputs);
+                product(&mut of_input, of, weight.t(), Sum::Set);
+                of_output = of_input;
+            }
+        }
+    }
+}
+
+/// The sum of each column, always added up in the same order.
+pub(crate) fn column_sums(values: &[f32], cols: usize) -> Vec<f64> {
+    const ROWS: usize = 256;
+    let partial: Vec<Vec<f64>> = values
+        .par_chunks(ROWS * cols.max(1))
+        .map(|block| {
+            let mut sums = vec![0.0; cols];
+            for row in block.chunks_exact(cols) {
+                sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += value as f64);
+            }
+            sums
+        })
+        .collect();
+    let mut total = vec![0.0; cols];
+    partial.iter().for_each(|sums| total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum));
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Csr, Dense};
+
+    fn features(rows: usize, cols: usize, sparse: bool) -> Features {
+        let value = |i: usize, j: usize| match (i * 7 + j * 3) % 4 {
+            0 => 0.0,
+            other => other as f32 * 0.3 - 0.5 + 0.1 * j as f32,
+        };
+        if !sparse {
+            let values = (0..rows).flat_map(|i| (0..cols).map(move |j| value(i, j))).collect::<Vec<_>>();
+            return Features::Dense(Dense::new(rows, cols, values).unwrap());
+        }
+        let row =
+            |i: usize| (0..cols).map(|j| (j as u32, value(i, j))).filter(|entry| entry.1 != 0.0).collect();
+        let rows: Vec<Vec<(u32, f32)>> = (0..rows).map(row).collect();
+        let mut offsets = vec![0];
+        let (mut indices, mut values) = (Vec::new(), Vec::new());
+        for row in &rows {
+            indices.extend(row.iter().map(|entry| entry.0));
+            values.extend(row.iter().map(|entry| entry.1));
+            offsets.push(indices.len() as u64);
+        }
+        Features::Sparse(Csr::new(cols, offsets, indices, values).unwrap())
+    }
+
+    fn all_activations() -> Network {
+        let kinds = [Activation::Prelu, Activation::Elu, Activation::Relu, Activation::PreluShared];
+        let mut layers = vec![Layer { inputs: 5, outputs: 4, activation: Activation::None }];
+        layers.extend(kinds.map(|activation| Layer { inputs: 4, outputs: 4, activation }));
+        Network::new(layers)
+    }
+
+    /// The same layers, one row after the other in full precision.
+    fn naive(network: &Network, parameters: &[f64], x: &Features) -> Vec<f64> {
+        let dense = x.to_dense();
+        let mut rows: Vec<Vec<f64>> =
+            (0..x.rows()).map(|i| dense.row(i).iter().map(|&value| value as f64).collect()).collect();
+        for (layer, place) in network.layers.iter().zip(&network.places) {
+            let slope = |j: usize| match layer.activation {
+                Activation::Prelu => parameters[place.slopes.start + j],
+                Activation::PreluShared => parameters[place.slopes.start],
+                _ => 0.0,
+            };
+            let unit = |row: &[f64], j: usize| {
+                let weight = |i: usize| parameters[place.weight.start + i * layer.outputs + j];
+                let sum = parameters[place.bias.start + j]
+                    + row.iter().enumerate().map(|(i, x)| x * weight(i)).sum::<f64>();
+                match layer.activation {
+                    Activation::None => sum,
+                    _ if sum > 0.0 => sum,
+                    Activation::Relu => 0.0,
+                    Activation::Elu => sum.exp() - 1.0,
+                    Activation::Prelu | Activation::PreluShared => slope(j) * sum,
+                }
+            };
+            rows = rows.iter().map(|row| (0..layer.outputs).map(|j| unit(row, j)).collect()).collect();
+        }
+        rows.concat()
+    }
+
+    #[test]
+    fn forward_and_gradient_agree_with_a_naive_network_in_full_precision() {
+        let network = all_activations();
+        for sparse in [false, true] {
+            let x = features(9, 5, sparse);
+            let parameters = network.initial(Seed(1));
+            let exact: Vec<f64> = parameters.iter().map(|&p| p as f64).collect();
+            let trace = network.forward(&parameters, &x);
+            let twin = naive(&network, &exact, &x);
+            assert!(trace.output().iter().zip(&twin).all(|(&a, &b)| (a as f64 - b).abs() < 1e-5));
+            // The loss Σ r·out for fixed r has the gradient r at the output.
+            let r: Vec<f32> = (0..twin.len()).map(|i| ((i * 5) % 7) as f32 - 3.0).collect();
+            let loss = |parameters: &[f64]| -> f64 {
+                naive(&network, parameters, &x).iter().zip(&r).map(|(out, &r)| out * r as f64).sum()
+            };
+            let mut gradient = vec![0.0; network.len()];
+            network.backward(&parameters, &x, &trace, r.clone(), &mut gradient);
+            for (at, &got) in gradient.iter().enumerate() {
+                let moved = |by: f64| {
+                    let mut moved = exact.clone();
+                    moved[at] += by;
+                    loss(&moved)
+                };
+                let expected = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+                assert!(
+                    (got as f64 - expected).abs() < 1e-4 * (1.0 + expected.abs()),
+                    "{at}: {got} {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn initial_weights_are_torchs() {
+        let network = Network::new(vec![Layer { inputs: 400, outputs: 64, activation: Activation::Prelu }]);
+        let parameters = network.initial(Seed(0));
+        let weight = network.weight(0, &parameters);
+        assert!(weight.iter().all(|w| w.abs() <= 0.05) && weight.iter().any(|w| w.abs() > 0.049));
+        let variance = weight.iter().map(|&w| (w * w) as f64).sum::<f64>() / weight.len() as f64;
+        assert!((variance / (0.05f64.powi(2) / 3.0) - 1.0).abs() < 0.03);
+        assert!(network.slopes(0, &parameters).iter().all(|&slope| slope == 0.25));
+    }
+}
