@@ -20,6 +20,7 @@ mod network;
 mod optim;
 mod output;
 mod partition;
+mod preset;
 mod propagate;
 mod random;
 mod sparse;
@@ -49,6 +50,7 @@ pub use partition::{
     AffinityGs, AlgebraicJc, Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner,
     Partitioning, Picture, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
 };
+pub use preset::Preset;
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};
 pub use sparse::Csr;

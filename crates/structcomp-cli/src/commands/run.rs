@@ -1,0 +1,250 @@
+//! `structcomp run`: from data to an embedding and a number, with the untrained rows beside it.
+
+use crate::{
+    args::{Common, Input},
+    terminal::{self, Lines, grouped},
+};
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+use structcomp::{
+    Accuracy, Comparison, Compressed, Dataset, Features, MatrixLayout, MatrixWriter, Model, Normalization,
+    PAPER_TRAIN_PER_CLASS, Partitioning, Preset, Propagation, Quality, SplitSet, Training, classify, compare,
+    peak_rss_bytes,
+};
+
+#[derive(Args)]
+#[command(args_override_self = true)]
+#[command(next_help_heading = "Training")]
+#[command(after_help = "Examples:
+  structcomp run
+  structcomp run cora --model grace --out cora-grace
+  structcomp run cora --model sce --splits authors.txt --json
+  structcomp run --edges edges.csv --features x.npy --clusters 500 --out mine")]
+pub(crate) struct Run {
+    /// The contrastive model
+    #[arg(long, value_name = "MODEL", default_value = "sce", value_parser = clap::builder::PossibleValuesParser::new(Model::NAMES))]
+    model: String,
+    /// Settings to start from: the paper's for this data and model, or the model's own
+    #[arg(long, value_name = "PRESET", default_value = "paper")]
+    preset: Choice,
+    /// How many clusters [default: the preset's, or a tenth of the nodes]
+    #[arg(long, short = 'k', value_name = "K")]
+    clusters: Option<usize>,
+    /// How clusters are made; 'structcomp partition --help' lists the methods
+    #[arg(long, value_name = "METHOD", default_value = "multilevel")]
+    partitioner: String,
+    /// Steps of the optimiser
+    #[arg(long, value_name = "N")]
+    epochs: Option<usize>,
+    /// Learning rate
+    #[arg(long, value_name = "RATE")]
+    lr: Option<f64>,
+    /// Weight decay
+    #[arg(long, value_name = "DECAY")]
+    weight_decay: Option<f64>,
+    /// Numbers a row of the embedding has
+    #[arg(long, value_name = "N")]
+    hidden: Option<usize>,
+    /// Layers of the encoder
+    #[arg(long, value_name = "N")]
+    layers: Option<usize>,
+    /// Splits to judge by: random20, one that came with the data, or a file of indices
+    #[arg(long, value_name = "SPLITS", default_value = "random20")]
+    splits: String,
+    /// How many random splits to make
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    runs: u32,
+    /// A folder for the embedding and run.json
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Choice {
+    Paper,
+    None,
+}
+
+#[derive(Serialize)]
+struct Report {
+    data: structcomp::DataSummary,
+    partition: Clusters,
+    model: Training,
+    train: Trained,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<Judged>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untrained: Option<Untrained>,
+    seconds: Seconds,
+    peak_rss_bytes: Option<u64>,
+    seed: u64,
+    threads: usize,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Clusters {
+    method: String,
+    requested: usize,
+    #[serde(flatten)]
+    quality: Quality,
+}
+
+#[derive(Serialize)]
+struct Trained {
+    epochs: usize,
+    loss_first: f64,
+    loss_last: f64,
+    seconds_per_epoch: f64,
+}
+
+#[derive(Serialize)]
+struct Judged {
+    #[serde(flatten)]
+    accuracy: Accuracy,
+    splits: String,
+    classifier: &'static str,
+    /// Against two hops of the features without any training, by a paired test.
+    against_propagated: Comparison,
+}
+
+/// The same classifier on the same splits without training.
+#[derive(Serialize)]
+struct Untrained {
+    features: Accuracy,
+    propagated: Accuracy,
+    encoder: Accuracy,
+}
+
+#[derive(Default, Serialize)]
+struct Seconds {
+    load: f64,
+    partition: f64,
+    compress: f64,
+    train: f64,
+    embed: f64,
+    evaluate: f64,
+    total: f64,
+}
+
+impl Run {
+    pub(crate) fn run(&self) -> Result<()> {
+        self.common.start()?;
+        let started = Instant::now();
+        let mut seconds = Seconds::default();
+        let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
+        let dataset = self.input.load(&self.common)?;
+        let Some(features) = &dataset.features else {
+            bail!("{} has no features to train on; --stand-in makes some from the graph", dataset.name)
+        };
+        let splits = match &dataset.labels {
+            Some(_) => Some(super::info::choose_splits(&dataset, &self.splits, self.runs as usize, self.common.seed())?),
+            None => None,
+        };
+        let (clusters, training) = self.settings(&dataset)?;
+        let seed = self.common.seed();
+        let mut lap = Lap::new(started);
+        seconds.load = lap.time();
+
+        spinner.set_message(format!("partitioning by {}", self.partitioner));
+        let config =
+            Partitioning { method: self.partitioner.clone(), clusters, ..Partitioning::default() };
+        let partition = config.partition(&dataset.graph, seed)?;
+        seconds.partition = lap.time();
+
+        let compressed = Compressed::new(features, &partition)?;
+        seconds.compress = lap.time();
+
+        spinner.set_message(format!("training {}", training.model.name()));
+        let trained = training.train(&compressed, &dataset.graph, seed, |epoch| {
+            spinner.set_message(format!(
+                "training {}: epoch {} of {}, loss {:.4}",
+                training.model.name(),
+                epoch.number,
+                training.epochs,
+                epoch.loss
+            ));
+            true
+        })?;
+        seconds.train = lap.time();
+
+        spinner.set_message("embedding the graph".to_owned());
+        let embedding = trained.encoder.embed(&dataset.graph, features)?;
+        if let Some(out) = &self.out {
+            write_embedding(&out.join("embedding.npy"), &embedding, &dataset)?;
+        }
+        seconds.embed = lap.time();
+
+        spinner.set_message("judging the embedding".to_owned());
+        let embedding = Features::Dense(embedding);
+        let mut judged = None;
+        if let (Some(labels), Some(splits)) = (&dataset.labels, &splits) {
+            let judge = |x: &Features| classify(x, labels, splits, 1.0);
+            let accuracy = judge(&embedding)?;
+            let propagated = judge(&Propagation::new(&dataset.graph, Normalization::Symmetric).power(features, 2)?)?;
+            let untrained = Features::Dense(trained.untrained.embed(&dataset.graph, features)?);
+            let against_propagated = compare(&accuracy.per_split, &propagated.per_split)?;
+            let untrained = Untrained { features: judge(features)?, propagated, encoder: judge(&untrained)? };
+            let (splits, classifier) = (splits.name.clone(), "logistic regression (liblinear's objective, C = 1)");
+            judged = Some((Judged { accuracy, splits, classifier, against_propagated }, untrained));
+        }
+        seconds.evaluate = lap.time();
+
+        let requested = config.clusters_of(dataset.graph.nodes());
+        let quality = Quality::of(&dataset.graph, &partition, dataset.labels.as_ref())?;
+        let epochs = trained.losses.len();
+        let (accuracy, untrained) = judged.map_or((None, None), |(accuracy, untrained)| (Some(accuracy), Some(untrained)));
+        seconds.total = started.elapsed().as_secs_f64();
+        let report = Report {
+            data: dataset.summary()?.data,
+            partition: Clusters { method: config.method, requested, quality },
+            model: training,
+            train: Trained {
+                epochs,
+                loss_first: trained.losses.first().copied().unwrap_or(f64::NAN),
+                loss_last: trained.losses.last().copied().unwrap_or(f64::NAN),
+                seconds_per_epoch: seconds.train / epochs.max(1) as f64,
+            },
+            accuracy,
+            untrained,
+            seconds,
+            peak_rss_bytes: peak_rss_bytes(),
+            seed: seed.0,
+            threads: rayon::current_num_threads(),
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        spinner.finish_and_clear();
+        match self.common.json {
+            true => terminal::print_json(&report),
+            false => terminal::print(&report.text()),
+        }
+    }
+
+    /// The number of clusters and how to train: the preset, and what was typed on top.
+    fn settings(&self, dataset: &Dataset) -> Result<(Option<usize>, Training)> {
+        let preset = match self.preset {
+            Choice::Paper => Preset::paper(&self.model, &dataset.name)?,
+            Choice::None => None,
+        };
+        let default = || Ok::<_, structcomp::Error>(Training { model: Model::named(&self.model)?, ..Training::default() });
+        let (clusters, mut training) = match preset {
+            Some(preset) => (Some(preset.clusters), preset.training),
+            None => (None, default()?),
+        };
+        training.epochs = self.epochs.unwrap_or(training.epochs);
+        training.learning_rate = self.lr.unwrap_or(training.learning_rate);
+        training.weight_decay = self.weight_decay.unwrap_or(training.weight_decay);
+        training.hidden = self.hidden.unwrap_or(training.hidden);
+        training.layers = self.layers.unwrap_or(training.layers);
+        Ok((self.clusters.or(clusters), training))
+    }
+}
