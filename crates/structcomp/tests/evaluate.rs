@@ -8,13 +8,13 @@
 use std::path::{Path, PathBuf};
 use structcomp::data::{Options, open};
 use structcomp::{
-    Accuracy, Agreement, Comparison, Features, HeldOut, KMeans, Labels, LinkScore, Normalization, Propagation,
-    Seed, SplitSet, classify,
+    Accuracy, Agreement, Comparison, Features, HeldOut, KMeans, Labels, LinkScore, Normalization,
+    Propagation, Seed, SplitSet, classify,
 };
 
 /// The features X, Â²X, and the labels.
 fn untrained(name: &str) -> Option<(Features, Features, Labels)> {
-    let data = open(&folder(name)?, &Options::default()).unwrap();
+    let data = open(folder(name)?, &Options::default()).unwrap();
     let x = data.features.unwrap();
     let spread = Propagation::new(&data.graph, Normalization::Symmetric).power(&x, 2).unwrap();
     Some((x, spread, data.labels.unwrap()))
@@ -44,7 +44,10 @@ fn cora_scores_as_with_scikit_learn() {
     let Some((x, spread, labels)) = untrained("cora") else { return };
     let path = folder("cora").unwrap().join("cora_split_train_50.txt");
     let authors = SplitSet::from_file(&path, &labels).unwrap();
-    assert_eq!((authors.splits.len(), authors.splits[0].train.len(), authors.splits[0].test.len()), (50, 140, 2568));
+    assert_eq!(
+        (authors.splits.len(), authors.splits[0].train.len(), authors.splits[0].test.len()),
+        (50, 140, 2568)
+    );
     let spread_authors = classify(&spread, &labels, &authors, 1.0).unwrap();
     assert_about("Cora, Â²X, authors' splits", &spread_authors, 80.5, 0.3);
     assert_about("Cora, Â²X", &on_fresh_splits(&spread, &labels), 79.4, 1.0);
@@ -87,10 +90,10 @@ fn clusters_and_links_of_cora_are_far_from_chance() {
     let found = Agreement::of(&kmeans.cluster(&spread, Seed(0)).unwrap().of, &labels).unwrap();
     eprintln!("Cora, Â²X: {found:?}");
     assert!(found.nmi > 0.2 && found.ari > 0.1, "{found:?}");
-    let graph = open(&folder("cora").unwrap(), &Options::default()).unwrap().graph;
+    let graph = open(folder("cora").unwrap(), &Options::default()).unwrap().graph;
     let held = HeldOut::draw(&graph, 0.1, Seed(0)).unwrap();
     // Without the edges held out, which would otherwise have made their ends alike.
-    let x = open(&folder("cora").unwrap(), &Options::default()).unwrap().features.unwrap();
+    let x = open(folder("cora").unwrap(), &Options::default()).unwrap().features.unwrap();
     let spread = Propagation::new(&held.graph, Normalization::Symmetric).power(&x, 2).unwrap().to_dense();
     let cosine = |&(u, v): &(u32, u32)| {
         let (a, b) = (spread.row(u as usize), spread.row(v as usize));

@@ -47,20 +47,22 @@ impl Comparison {
 
 /// The chance that Student's t with `freedom` degrees of freedom lies as far from 0 as `t`.
 fn two_sided(t: f64, freedom: f64) -> f64 {
-    incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5)
+    let sum = freedom + t * t;
+    incomplete_beta(freedom / sum, t * t / sum, freedom / 2.0, 0.5)
 }
 
-/// The regularised incomplete beta function I_x(a, b) for 0 ≤ x ≤ 1.
-fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
-    // The fraction converges quickly on this side only; I_x(a, b) = 1 - I_(1-x)(b, a).
+/// The regularised incomplete beta function I_x(a, b) for 0 ≤ x ≤ 1, given `y` = 1 - x too, which
+/// would lose its digits where it is small.
+fn incomplete_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
+    // The fraction converges quickly on this side only; I_x(a, b) = 1 - I_y(b, a).
     if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(1.0 - x, b, a);
+        return 1.0 - incomplete_beta(y, x, b, a);
     }
     if x <= 0.0 {
         return 0.0;
     }
     let log_beta = ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b);
-    (a * x.ln() + b * (-x).ln_1p() - log_beta).exp() / a * beta_fraction(x, a, b)
+    (a * x.ln() + b * y.ln() - log_beta).exp() / a * beta_fraction(x, a, b)
 }
 
 /// 1 / (1 + d₁ / (1 + d₂ / (1 + …))), from the front by Lentz's method.

@@ -1,6 +1,6 @@
 //! Symmetric matrices in `f64`: products of a matrix with its own transpose, and linear equations.
 //!
-//! As in the products above, no number depends on how many threads there are.
+//! As with other products, no number depends on how many threads there are.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::{cholesky::llt, matmul::matmul};
