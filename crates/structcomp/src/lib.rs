@@ -7,6 +7,7 @@ mod compress;
 pub mod data;
 mod encoder;
 mod error;
+mod evaluate;
 mod features;
 #[cfg(fuzzing)]
 pub mod fuzz;
@@ -35,6 +36,7 @@ pub use compress::{CoarseWeights, Coarsening, Compressed, DropMember};
 pub use data::Dataset;
 pub use encoder::Encoder;
 pub use error::{Error, Result, human_bytes};
+pub use evaluate::{Accuracy, Agreement, Clustering, Comparison, HeldOut, KMeans, LinkScore, classify};
 pub use features::{Dense, FeatureNorm, Features, StandIn};
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;
