@@ -1,6 +1,6 @@
 //! The Rust side of `benchmarks/partition.py`.
 //!
-//! - `prepare NAME[:EDGES] GRAPH` writes a dataset's graph, or a synthetic one of that many edges, as
+//! - `prepare NAME[:EDGES[:NODES]] GRAPH` writes a dataset's graph, or a synthetic one of that size, as
 //!   GRAPH.scg, and answers with nodes and edges; `text GRAPH` writes it for others as GRAPH.graph.
 //! - `run GRAPH.scg METHOD CLUSTERS LIMIT OUT.part` maps the graph, says `ready`, then splits it once for
 //!   every line on standard input and answers with the seconds. LIMIT 0 leaves it to the method.
@@ -37,15 +37,16 @@ fn main() -> Outcome<()> {
 }
 
 fn prepare(name: &str, path: &str) -> Outcome<()> {
-    let (name, edges) = match name.split_once(':') {
-        Some((name, edges)) => (name, Some(edges.parse::<usize>()?)),
-        None => (name, None),
-    };
+    let mut parts = name.split(':');
+    let name = parts.next().unwrap_or_default();
+    let mut number = || parts.next().map(str::parse::<usize>).transpose();
+    let (edges, nodes) = (number()?, number()?);
     let graph = match Synthetic::named(name) {
         Some(model) => {
             let features = FeatureKind::Gaussian { width: 1 };
             let edges = edges.unwrap_or(model.edges);
-            let nodes = (model.nodes as f64 * edges as f64 / model.edges as f64).round() as usize;
+            let scaled = (model.nodes as f64 * edges as f64 / model.edges as f64).round() as usize;
+            let nodes = nodes.unwrap_or(scaled);
             Synthetic { features, nodes, edges, ..model }.generate(Seed(0))?.graph
         }
         None => {

@@ -12,6 +12,12 @@ use rayon::prelude::*;
 pub(super) trait Worth: Copy + Send + Sync {
     /// The worth of a cluster from the weight inside it, both directions counted, and its size.
     fn of(inner: f64, size: u32) -> f64;
+
+    /// What a cluster gains by more inner weight and size.
+    #[inline]
+    fn change(inner: &f64, size: &u32, more_inner: f64, more_size: i64) -> f64 {
+        Self::of(inner + more_inner, (*size as i64 + more_size) as u32) - Self::of(*inner, *size)
+    }
 }
 
 /// Few edges between clusters.
@@ -26,6 +32,12 @@ impl Worth for Cut {
     #[inline]
     fn of(inner: f64, _: u32) -> f64 {
         inner
+    }
+
+    /// Looks at neither: a node has many clusters around it, and their numbers are far apart in memory.
+    #[inline]
+    fn change(_: &f64, _: &u32, more_inner: f64, _: i64) -> f64 {
+        more_inner
     }
 }
 
@@ -156,11 +168,11 @@ impl<'a, W: Worth> Refinement<'a, W> {
         W::of(self.inner[cluster as usize], self.size[cluster as usize])
     }
 
-    /// What a cluster would be worth with more inner weight and size.
+    /// What a cluster gains by more inner weight and size.
     #[inline]
-    fn worth_with(&self, cluster: u32, inner: f64, size: i64) -> f64 {
+    fn change(&self, cluster: u32, inner: f64, size: i64) -> f64 {
         let c = cluster as usize;
-        W::of(self.inner[c] + inner, (self.size[c] as i64 + size) as u32)
+        W::change(&self.inner[c], &self.size[c], inner, size)
     }
 
     /// Looks for a member of the full cluster `to` that makes room for the leaving node.
@@ -175,9 +187,7 @@ impl<'a, W: Worth> Refinement<'a, W> {
         let u = leaving;
         let members = &self.members[to as usize];
         let first = mix(u.node as u64) as usize % members.len();
-        let before_from = self.worth(u.from);
-        let after_from = self.worth_with(u.from, -2.0 * u.joined - u.own, -(u.size as i64));
-        let before = before_from + self.worth(to);
+        let at_from = self.change(u.from, -2.0 * u.joined - u.own, -(u.size as i64));
         let mut best: Option<Step> = None;
         let mut most = least + LEAST;
         let mut looked = 0;
@@ -205,11 +215,11 @@ impl<'a, W: Worth> Refinement<'a, W> {
             let own = self.level.inner(w);
             let lost = beyond.get(to) as f64;
             let grown = 2.0 * (joined_to - between - lost) + u.own - own;
-            let at_to = self.worth_with(to, grown, u.size as i64 - size as i64);
+            let at_to = self.change(to, grown, u.size as i64 - size as i64);
             let swapped = self.size[u.from as usize] - u.size + size;
             if swapped <= self.sizes.cap && (swapped >= self.sizes.floor || size >= u.size) {
                 let back = 2.0 * (beyond.get(u.from) as f64 - between - u.joined) + own - u.own;
-                let gain = at_to + self.worth_with(u.from, back, size as i64 - u.size as i64) - before;
+                let gain = at_to + self.change(u.from, back, size as i64 - u.size as i64);
                 if gain > most {
                     most = gain;
                     best = Some(Step { node: u.node, to, ejected: Some((w, u.from)), gain });
@@ -219,12 +229,9 @@ impl<'a, W: Worth> Refinement<'a, W> {
                 continue;
             }
             for (c, joined) in beyond.iter() {
-                if c == to || c == u.from || self.size[c as usize] + size > self.sizes.cap {
-                    continue;
-                }
-                let at_c = self.worth_with(c, 2.0 * joined as f64 + own, size as i64) - self.worth(c);
-                let gain = at_to + after_from + at_c - before;
-                if gain > most {
+                let gain = at_to + at_from + self.change(c, 2.0 * joined as f64 + own, size as i64);
+                let better = gain > most && c != to && c != u.from;
+                if better && self.size[c as usize] + size <= self.sizes.cap {
                     most = gain;
                     best = Some(Step { node: u.node, to, ejected: Some((w, c)), gain });
                 }
@@ -280,7 +287,7 @@ impl<W: Worth> Search for Refinement<'_, W> {
         let (own, joined) = (self.level.inner(node), near.get(from) as f64);
         let leaving = Leaving { node, from, size, own, joined };
         let may_leave = self.size[from as usize] - size >= self.sizes.floor;
-        let left = self.worth_with(from, -2.0 * joined - own, -(size as i64)) - self.worth(from);
+        let left = self.change(from, -2.0 * joined - own, -(size as i64));
         let mut best: Option<(f64, u32)> = None;
         let mut full: Option<(f64, u32, f64)> = None;
         let mut hope = f64::NEG_INFINITY;
@@ -289,8 +296,11 @@ impl<W: Worth> Search for Refinement<'_, W> {
                 continue;
             }
             let joined = joined as f64;
-            let gain = left + self.worth_with(to, 2.0 * joined + own, size as i64) - self.worth(to);
+            let gain = left + self.change(to, 2.0 * joined + own, size as i64);
             hope = hope.max(gain);
+            if gain < -LEAST {
+                continue;
+            }
             if may_leave && self.size[to as usize] + size <= self.sizes.cap {
                 // Moves that change nothing but the balance make room for others.
                 let evens = gain.abs() <= LEAST && self.size[to as usize] + size < self.size[from as usize];
