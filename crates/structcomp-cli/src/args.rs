@@ -1,7 +1,7 @@
 //! The flags, as typed. Those that mean the same for every command are written once.
 
 use crate::commands::{
-    convert::Convert, datasets::Datasets, generate::Generate, info::Info, partition::Partition,
+    convert::Convert, datasets::Datasets, generate::Generate, info::Info, partition::Partition, run::Run,
 };
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Split the nodes into clusters that cut few edges
     Partition(Partition),
+    /// Everything from data to a judged embedding
+    Run(Run),
 }
 
 /// Flags of every command.

@@ -5,3 +5,4 @@ pub(crate) mod datasets;
 pub(crate) mod generate;
 pub(crate) mod info;
 pub(crate) mod partition;
+pub(crate) mod run;

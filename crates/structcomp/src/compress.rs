@@ -72,7 +72,8 @@ impl<'a> Compressed<'a> {
                 DropMember::Half => {
                     let keep = (members.len() / 2).max(1);
                     for at in 0..keep {
-                        members.swap(at, rng.random_range(at..members.len()));
+                        let other = rng.random_range(at..members.len());
+                        members.swap(at, other);
                     }
                     members.truncate(keep);
                     // Sums are rounded in an order that does not depend on the draw.

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 use std::{path::Path, time::Instant};
-use structcomp::{Dataset, PAPER_TRAIN_PER_CLASS, SplitSet, Summary, human_bytes, peak_rss_bytes};
+use structcomp::{Dataset, PAPER_TRAIN_PER_CLASS, Seed, SplitSet, Summary, human_bytes, peak_rss_bytes};
 
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -45,7 +45,7 @@ impl Info {
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
         let mut dataset = self.input.load(&self.common)?;
         if let Some(which) = &self.splits {
-            dataset.splits = vec![self.choose_splits(&dataset, which)?];
+            dataset.splits = vec![choose_splits(&dataset, which, self.runs as usize, self.common.seed())?];
         }
         let seconds = started.elapsed().as_secs_f64();
         let report = Report {
@@ -61,31 +61,25 @@ impl Info {
             false => terminal::print(&report.text()),
         }
     }
+}
 
-    fn choose_splits(&self, dataset: &Dataset, which: &str) -> Result<SplitSet> {
-        let Some(labels) = &dataset.labels else {
-            bail!("splits need labels, and {} has none", dataset.name)
-        };
-        if let Some(set) = dataset.splits.iter().find(|set| set.name == which) {
-            return Ok(set.clone());
-        }
-        if which == "random20" {
-            return Ok(SplitSet::random(
-                labels,
-                PAPER_TRAIN_PER_CLASS,
-                self.runs as usize,
-                self.common.seed(),
-            ));
-        }
-        if !Path::new(which).exists() {
-            let held: Vec<&str> = dataset.splits.iter().map(|set| set.name.as_str()).collect();
-            bail!(
-                "no splits '{which}': use random20, a file of indices, or one of the data's own ({})",
-                held.join(", ")
-            );
-        }
-        Ok(SplitSet::from_file(Path::new(which), labels)?)
+/// The splits that `--splits` names.
+pub(crate) fn choose_splits(dataset: &Dataset, which: &str, runs: usize, seed: Seed) -> Result<SplitSet> {
+    let Some(labels) = &dataset.labels else { bail!("splits need labels, and {} has none", dataset.name) };
+    if let Some(set) = dataset.splits.iter().find(|set| set.name == which) {
+        return Ok(set.clone());
     }
+    if which == "random20" {
+        return Ok(SplitSet::random(labels, PAPER_TRAIN_PER_CLASS, runs, seed));
+    }
+    if !Path::new(which).exists() {
+        let held: Vec<&str> = dataset.splits.iter().map(|set| set.name.as_str()).collect();
+        bail!(
+            "no splits '{which}': use random20, a file of indices, or one of the data's own ({})",
+            held.join(", ")
+        );
+    }
+    Ok(SplitSet::from_file(Path::new(which), labels)?)
 }
 
 impl Report {

@@ -13,8 +13,7 @@ use std::{
 };
 use structcomp::{
     Accuracy, Comparison, Compressed, Dataset, Features, MatrixLayout, MatrixWriter, Model, Normalization,
-    PAPER_TRAIN_PER_CLASS, Partitioning, Preset, Propagation, Quality, SplitSet, Training, classify, compare,
-    peak_rss_bytes,
+    Partitioning, Preset, Propagation, Quality, Training, classify, peak_rss_bytes,
 };
 
 #[derive(Args)]
@@ -147,7 +146,12 @@ impl Run {
             bail!("{} has no features to train on; --stand-in makes some from the graph", dataset.name)
         };
         let splits = match &dataset.labels {
-            Some(_) => Some(super::info::choose_splits(&dataset, &self.splits, self.runs as usize, self.common.seed())?),
+            Some(_) => Some(super::info::choose_splits(
+                &dataset,
+                &self.splits,
+                self.runs as usize,
+                self.common.seed(),
+            )?),
             None => None,
         };
         let (clusters, training) = self.settings(&dataset)?;
@@ -156,8 +160,7 @@ impl Run {
         seconds.load = lap.time();
 
         spinner.set_message(format!("partitioning by {}", self.partitioner));
-        let config =
-            Partitioning { method: self.partitioner.clone(), clusters, ..Partitioning::default() };
+        let config = Partitioning { method: self.partitioner.clone(), clusters, ..Partitioning::default() };
         let partition = config.partition(&dataset.graph, seed)?;
         seconds.partition = lap.time();
 
@@ -190,11 +193,13 @@ impl Run {
         if let (Some(labels), Some(splits)) = (&dataset.labels, &splits) {
             let judge = |x: &Features| classify(x, labels, splits, 1.0);
             let accuracy = judge(&embedding)?;
-            let propagated = judge(&Propagation::new(&dataset.graph, Normalization::Symmetric).power(features, 2)?)?;
+            let propagated =
+                judge(&Propagation::new(&dataset.graph, Normalization::Symmetric).power(features, 2)?)?;
             let untrained = Features::Dense(trained.untrained.embed(&dataset.graph, features)?);
-            let against_propagated = compare(&accuracy.per_split, &propagated.per_split)?;
+            let against_propagated = Comparison::paired(&accuracy.per_split, &propagated.per_split)?;
             let untrained = Untrained { features: judge(features)?, propagated, encoder: judge(&untrained)? };
-            let (splits, classifier) = (splits.name.clone(), "logistic regression (liblinear's objective, C = 1)");
+            let (splits, classifier) =
+                (splits.name.clone(), "logistic regression (liblinear's objective, C = 1)");
             judged = Some((Judged { accuracy, splits, classifier, against_propagated }, untrained));
         }
         seconds.evaluate = lap.time();
@@ -202,7 +207,8 @@ impl Run {
         let requested = config.clusters_of(dataset.graph.nodes());
         let quality = Quality::of(&dataset.graph, &partition, dataset.labels.as_ref())?;
         let epochs = trained.losses.len();
-        let (accuracy, untrained) = judged.map_or((None, None), |(accuracy, untrained)| (Some(accuracy), Some(untrained)));
+        let (accuracy, untrained) =
+            judged.map_or((None, None), |(accuracy, untrained)| (Some(accuracy), Some(untrained)));
         seconds.total = started.elapsed().as_secs_f64();
         let report = Report {
             data: dataset.summary()?.data,
@@ -235,7 +241,9 @@ impl Run {
             Choice::Paper => Preset::paper(&self.model, &dataset.name)?,
             Choice::None => None,
         };
-        let default = || Ok::<_, structcomp::Error>(Training { model: Model::named(&self.model)?, ..Training::default() });
+        let default = || {
+            Ok::<_, structcomp::Error>(Training { model: Model::named(&self.model)?, ..Training::default() })
+        };
         let (clusters, mut training) = match preset {
             Some(preset) => (Some(preset.clusters), preset.training),
             None => (None, default()?),
@@ -246,5 +254,79 @@ impl Run {
         training.hidden = self.hidden.unwrap_or(training.hidden);
         training.layers = self.layers.unwrap_or(training.layers);
         Ok((self.clusters.or(clusters), training))
+    }
+}
+
+/// Seconds since it was last asked.
+struct Lap(Instant);
+
+impl Lap {
+    fn new(start: Instant) -> Self {
+        Self(start)
+    }
+
+    fn time(&mut self) -> f64 {
+        let now = Instant::now();
+        now.duration_since(std::mem::replace(&mut self.0, now)).as_secs_f64()
+    }
+}
+
+fn write_embedding(path: &Path, embedding: &structcomp::Dense, dataset: &Dataset) -> Result<()> {
+    let (rows, cols) = (embedding.rows(), embedding.cols());
+    let layout = MatrixLayout { rows, cols, ids: &dataset.ids, labels: None, column: "embedding" };
+    let mut writer = MatrixWriter::create(path, layout)?;
+    for block in embedding.values().chunks((cols * 1024).max(1)) {
+        writer.push_rows(block)?;
+    }
+    Ok(writer.finish()?)
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let mut lines = Lines::default();
+        let synthetic = if self.data.synthetic { " (synthetic)" } else { "" };
+        let about =
+            format!("({} nodes, {} edges)", grouped(self.data.nodes as u64), grouped(self.data.edges as u64));
+        lines.title(&format!("{}{synthetic}: {}", self.data.name, self.model.model.name()), &about);
+        let Clusters { method, quality, .. } = &self.partition;
+        let cut = format!("by {method}, {:.1} % of edges cut", 100.0 * quality.cut_share);
+        lines.row("clusters", grouped(quality.clusters as u64), cut);
+        let Trained { epochs, loss_first, loss_last, seconds_per_epoch } = &self.train;
+        let losses =
+            format!("loss {loss_first:.4} to {loss_last:.4}, {:.1} ms each", 1e3 * seconds_per_epoch);
+        lines.row("epochs", grouped(*epochs as u64), losses);
+        if let (Some(judged), Some(untrained)) = (&self.accuracy, &self.untrained) {
+            let mut row = |label: &str, accuracy: &Accuracy, about: String| {
+                lines.row(label, format!("{:.2} ± {:.2}", accuracy.mean, accuracy.std), about);
+            };
+            let about = format!("% of test nodes right, {} splits ({})", judged.accuracy.runs, judged.splits);
+            row("accuracy", &judged.accuracy, about);
+            row("  X", &untrained.features, "the features alone".into());
+            row("  Â²X", &untrained.propagated, "two hops, no training".into());
+            row("  encoder", &untrained.encoder, "the same encoder, not trained".into());
+            let Comparison { difference, p_value, .. } = judged.against_propagated;
+            let verdict = if p_value >= 0.05 {
+                "no clear difference"
+            } else if difference > 0.0 {
+                "better"
+            } else {
+                "worse"
+            };
+            lines.row(
+                "verdict",
+                format!("{difference:+.2}"),
+                format!("against Â²X: {verdict} (paired test, p = {p_value:.1e})"),
+            );
+        }
+        let Seconds { load, partition, compress, train, embed, evaluate, total } = &self.seconds;
+        lines.row(
+            "seconds",
+            format!("{total:.3}"),
+            format!("load {load:.3}, partition {partition:.3}, compress {compress:.3}, train {train:.3}, embed {embed:.3}, evaluate {evaluate:.3}"),
+        );
+        if let Some(bytes) = self.peak_rss_bytes {
+            lines.row("memory", structcomp::human_bytes(bytes), "at most".into());
+        }
+        lines.text
     }
 }
