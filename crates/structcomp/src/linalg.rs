@@ -3,6 +3,10 @@
 //! A result is computed in blocks of rows whose size does not depend on the number of threads, each
 //! by one thread, so the same numbers come out whatever that number is.
 
+mod symmetric;
+
+pub(crate) use symmetric::{Cholesky, add_gram};
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;

@@ -1,0 +1,75 @@
+//! Symmetric matrices in `f64`: products of a matrix with its own transpose, and linear equations.
+//!
+//! As with other products, no number depends on how many threads there are.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::{cholesky::llt, matmul::matmul};
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+/// Rows of a result that one thread computes at once.
+const ROWS: usize = 128;
+
+/// `out += RᵀR`, for R given as rows of `cols` numbers.
+pub(crate) fn add_gram(out: &mut [f64], r: &[f64], cols: usize) {
+    let r = MatRef::from_row_major_slice(r, r.len() / cols, cols);
+    out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(block, out)| {
+        let rows = out.len() / cols;
+        let out = MatMut::from_row_major_slice_mut(out, rows, cols);
+        matmul(out, Accum::Add, r.transpose().subrows(block * ROWS, rows), r, 1.0, Par::Seq);
+    });
+}
+
+/// A positive definite matrix, factored so that equations with it are quick to solve.
+pub(crate) struct Cholesky {
+    factor: Vec<f64>,
+    size: usize,
+}
+
+impl Cholesky {
+    /// Factors a symmetric matrix; nothing if it is not positive definite.
+    pub(crate) fn new(mut matrix: Vec<f64>, size: usize) -> Option<Self> {
+        let a = MatMut::from_column_major_slice_mut(&mut matrix, size, size);
+        let need = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Default::default());
+        let mut room = MemBuffer::new(need);
+        let stack = MemStack::new(&mut room);
+        llt::factor::cholesky_in_place(a, Default::default(), Par::Seq, stack, Default::default()).ok()?;
+        Some(Self { factor: matrix, size })
+    }
+
+    /// Replaces the right-hand side by the solution.
+    pub(crate) fn solve(&self, side: &mut [f64]) {
+        let factor = MatRef::from_column_major_slice(&self.factor, self.size, self.size);
+        let side = MatMut::from_column_major_slice_mut(side, self.size, 1);
+        let need = llt::solve::solve_in_place_scratch::<f64>(self.size, 1, Par::Seq);
+        llt::solve::solve_in_place(factor, side, Par::Seq, MemStack::new(&mut MemBuffer::new(need)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equations_are_solved() {
+        // 4x + 2y = 2 and 2x + 10y = -8: x = 1, y = -1.
+        let cholesky = Cholesky::new(vec![4.0, 2.0, 2.0, 10.0], 2).unwrap();
+        let mut side = [2.0, -8.0];
+        cholesky.solve(&mut side);
+        assert!((side[0] - 1.0).abs() < 1e-15 && (side[1] + 1.0).abs() < 1e-15);
+        assert!(Cholesky::new(vec![1.0, 2.0, 2.0, 1.0], 2).is_none(), "eigenvalues 3 and -1");
+        assert!(Cholesky::new(vec![f64::NAN], 1).is_none());
+    }
+
+    #[test]
+    fn products_agree_with_a_naive_loop() {
+        let (rows, cols) = (70, 150);
+        let r: Vec<f64> = (0..rows * cols).map(|at| (at * 31 % 97) as f64 - 48.0).collect();
+        let mut out = vec![2.0; cols * cols];
+        add_gram(&mut out, &r, cols);
+        for (i, j) in [(0, 0), (3, 149), (140, 7), (149, 149)] {
+            let sum: f64 = (0..rows).map(|row| r[row * cols + i] * r[row * cols + j]).sum();
+            assert_eq!(out[i * cols + j], 2.0 + sum);
+        }
+    }
+}
