@@ -5,6 +5,7 @@ mod atomic;
 mod buffer;
 pub mod data;
 mod error;
+mod evaluate;
 mod features;
 #[cfg(fuzzing)]
 pub mod fuzz;
@@ -26,6 +27,7 @@ mod vectors;
 pub use buffer::{Buffer, MappedFile};
 pub use data::Dataset;
 pub use error::{Error, Result, human_bytes};
+pub use evaluate::{Accuracy, Agreement, Clustering, Comparison, HeldOut, KMeans, LinkScore, classify};
 pub use features::{Dense, FeatureNorm, Features, StandIn};
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;

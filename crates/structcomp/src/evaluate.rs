@@ -1,0 +1,164 @@
+//! What embeddings are worth: classes, clusters and links that can be told from them.
+
+mod clustering;
+mod links;
+mod logistic;
+mod paired;
+mod rows;
+
+pub use clustering::{Agreement, Clustering, KMeans};
+pub use links::{HeldOut, LinkScore};
+pub use paired::Comparison;
+
+use crate::{Error, Features, Labels, Result, Split, SplitSet};
+use logistic::Classifier;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// How often a classifier is right, in percent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Accuracy {
+    /// The mean over the splits.
+    pub mean: f64,
+    /// The standard deviation over the splits, dividing by their number as the paper's code does.
+    pub std: f64,
+    /// How many splits there are.
+    pub runs: usize,
+    /// The accuracy on each split, for paired comparisons.
+    pub per_split: Vec<f64>,
+}
+
+/// The paper's measure: for each split a logistic regression learns from the training nodes and is
+/// judged on the test nodes.
+///
+/// `c` weighs the training nodes against small weights; 1 in the paper's code. Rows are taken as
+/// they are, so that their scale matters. Nodes without a label are left out, and a class without
+/// training nodes is never predicted. The numbers are the same for any number of threads.
+///
+/// ```
+/// use structcomp::{Dense, Features, Labels, Split, SplitSet, classify};
+///
+/// let x = Features::Dense(Dense::new(5, 1, vec![-2.0, 2.0, -1.0, 1.0, 3.0])?);
+/// let labels = Labels::new([0, 1, 0, 1, 0].map(Some))?;
+/// let split = Split::new(5, vec![0, 1], vec![], vec![2, 3, 4])?;
+/// let accuracy = classify(&x, &labels, &SplitSet::named("mine", vec![split]), 1.0)?;
+/// assert_eq!(accuracy.mean, 200.0 / 3.0);
+/// # Ok::<(), structcomp::Error>(())
+/// ```
+pub fn classify(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Accuracy> {
+    if labels.nodes() != x.rows() {
+        let (rows, nodes) = (x.rows(), labels.nodes());
+        return Err(Error::Input(format!("the embedding has {rows} rows, but {nodes} nodes have labels")));
+    }
+    if !(c.is_finite() && c > 0.0) {
+        return Err(Error::Input(format!("C is {c}, but must be above 0")));
+    }
+    if splits.splits.is_empty() {
+        return Err(Error::Input(format!("'{}' holds no split", splits.name)));
+    }
+    let run = |(number, split): (usize, &Split)| {
+        accuracy(x, labels, split, c)
+            .map_err(|error| Error::Input(format!("split {} of '{}': {error}", number + 1, splits.name)))
+    };
+    // Collected before any is looked at, so that the first error is the one reported.
+    let runs: Vec<Result<f64>> = splits.splits.par_iter().enumerate().map(run).collect();
+    Ok(Accuracy::over(runs.into_iter().collect::<Result<_>>()?))
+}
+
+impl Accuracy {
+    fn over(per_split: Vec<f64>) -> Self {
+        let runs = per_split.len();
+        let mean = per_split.iter().sum::<f64>() / runs as f64;
+        let variance = per_split.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / runs as f64;
+        Self { mean, std: variance.sqrt(), runs, per_split }
+    }
+}
+
+fn accuracy(x: &Features, labels: &Labels, split: &Split, c: f64) -> Result<f64> {
+    let train = labelled(labels, &split.train)?;
+    let test = labelled(labels, &split.test)?;
+    let wrong = |what: &str| Err(Error::Input(what.into()));
+    match train.first() {
+        None => return wrong("no training node has a label"),
+        Some(&(_, first)) if train.iter().all(|&(_, class)| class == first) => {
+            return wrong("all training nodes are of one class, so there is nothing to tell apart");
+        }
+        Some(_) if test.is_empty() => return wrong("no test node has a label"),
+        Some(_) => {}
+    }
+    let classifier = Classifier::fit(x, &train, c)?;
+    let right = |&&(node, class): &&(u32, u32)| classifier.predict(x, node) == class;
+    Ok(100.0 * test.par_iter().with_min_len(64).filter(right).count() as f64 / test.len() as f64)
+}
+
+/// Those of `nodes` that have a class, with it.
+fn labelled(labels: &Labels, nodes: &[u32]) -> Result<Vec<(u32, u32)>> {
+    if let Some(node) = nodes.iter().find(|&&node| node as usize >= labels.nodes()) {
+        return Err(Error::Input(format!("there is no node {node}, only {}", labels.nodes())));
+    }
+    Ok(nodes.iter().filter_map(|&node| labels.of(node).map(|class| (node, class))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dense, Seed, features::normal};
+
+    fn line(values: &[f32]) -> Features {
+        Features::Dense(Dense::new(values.len(), 1, values.to_vec()).unwrap())
+    }
+
+    fn one(train: &[u32], test: &[u32]) -> SplitSet {
+        SplitSet::named("mine", vec![Split { train: train.into(), validation: vec![], test: test.into() }])
+    }
+
+    #[test]
+    fn unlabelled_nodes_neither_teach_nor_count() {
+        let x = line(&[-2.0, 2.0, 1.0, -1.0, 2.5, -9.0]);
+        let labels = Labels::from_signed([0, 1, 1, 1, -1, -1]).unwrap();
+        let all = classify(&x, &labels, &one(&[0, 1, 5], &[2, 3, 4]), 1.0).unwrap();
+        assert_eq!(all.per_split, [50.0]);
+        assert_eq!(all, classify(&x, &labels, &one(&[0, 1], &[2, 3]), 1.0).unwrap());
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_splits() {
+        let accuracy = Accuracy::over(vec![70.0, 80.0, 90.0, 80.0]);
+        assert_eq!((accuracy.mean, accuracy.std, accuracy.runs), (80.0, 50f64.sqrt(), 4));
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_refused() {
+        let x = line(&[-2.0, 2.0, 1.0, 0.0]);
+        let labels = Labels::from_signed([0, 1, 1, -1]).unwrap();
+        let error = |splits: &SplitSet, c: f64| classify(&x, &labels, splits, c).unwrap_err().to_string();
+        assert_eq!(error(&one(&[3], &[0]), 1.0), "split 1 of 'mine': no training node has a label");
+        assert_eq!(error(&one(&[0, 1], &[3]), 1.0), "split 1 of 'mine': no test node has a label");
+        let same = "all training nodes are of one class, so there is nothing to tell apart";
+        assert_eq!(error(&one(&[1, 2], &[0]), 1.0), format!("split 1 of 'mine': {same}"));
+        assert_eq!(error(&one(&[0, 4], &[1]), 1.0), "split 1 of 'mine': there is no node 4, only 4");
+        assert_eq!(error(&one(&[0, 1], &[2]), 0.0), "C is 0, but must be above 0");
+        assert_eq!(error(&SplitSet::named("none", vec![]), 1.0), "'none' holds no split");
+        let error = classify(&line(&[1.0]), &labels, &one(&[0, 1], &[2]), 1.0).unwrap_err();
+        assert_eq!(error.to_string(), "the embedding has 1 rows, but 4 nodes have labels");
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let mut rng = Seed(4).stream("embedding");
+        let values: Vec<f32> = (0..900 * 24).map(|_| normal(&mut rng)).collect();
+        let x = Features::Dense(Dense::new(900, 24, values).unwrap());
+        // Noise is hard to tell apart, and then every bit of a decision counts.
+        let labels = Labels::new((0..900).map(|node| Some(node % 3))).unwrap();
+        let small = SplitSet::random(&labels, 6, 5, Seed(1));
+        let large = SplitSet::random(&labels, 200, 2, Seed(1));
+        for splits in [small, large] {
+            let run = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| classify(&x, &labels, &splits, 1.0).unwrap())
+            };
+            let alone = run(1);
+            assert!([2, 3, 8].into_iter().all(|threads| run(threads) == alone));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Many training nodes: Newton's method in the weights, its equations solved by conjugate gradients.
+//!
+//! The Hessian is I + C Xᵀ diag(p (1 - p)) X and is never formed. Gradients are conjugated after
+//! scaling by I + ¼ C XᵀX, its largest possible value, which is the same for all classes and
+//! takes away what makes correlated features slow.
+
+use super::super::rows::inner;
+use super::samples::Samples;
+use super::{MAX_STEPS, TOLERANCE, doubt, loss, step_length, stuck};
+use crate::{Error, Result, linalg::Cholesky};
+
+/// Products with the Hessian within one step of Newton's method; fifty are many.
+const MAX_PRODUCTS: usize = 1000;
+
+/// I + ¼ C XᵀX, factored.
+pub(super) struct Scale(Cholesky);
+
+impl Scale {
+    pub(super) fn new(samples: &Samples, c: f64) -> Result<Self> {
+        let width = samples.width();
+        let mut matrix = samples.column_products();
+        matrix.iter_mut().for_each(|product| *product *= 0.25 * c);
+        matrix.iter_mut().step_by(width + 1).for_each(|diagonal| *diagonal += 1.0);
+        let what = "the features are too large for logistic regression; scale them";
+        Cholesky::new(matrix, width).map(Self).ok_or_else(|| Error::Input(what.into()))
+    }
+}
+
+/// The weights, intercept last, for the signs `y`.
+pub(super) fn solve(samples: &Samples, scale: &Scale, y: &[f64], c: f64) -> Result<Vec<f64>> {
+    let mut w = vec![0.0; samples.width()];
+    let (mut first, mut relative) = (None, 1.0);
+    for _ in 0..MAX_STEPS {
+        let f = samples.decisions(&w);
+        let p: Vec<f64> = y.iter().zip(&f).map(|(y, f)| doubt(y * f)).collect();
+        let pull: Vec<f64> = y.iter().zip(&p).map(|(y, p)| -c * y * p).collect();
+        let gradient = plus(&w, &samples.sum(&pull));
+        let norm = inner(&gradient, &gradient).sqrt();
+        let first = *first.get_or_insert(norm);
+        if norm <= TOLERANCE * first {
+            return Ok(w);
+        }
+        relative = norm / first;
+        let curvature: Vec<f64> = p.iter().map(|p| c * p * (1.0 - p)).collect();
+        // Early steps need not be exact; this is enough for the number of right digits to double.
+        let step = newton_step(samples, scale, &curvature, &gradient, relative.min(0.1));
+        let f_step = samples.decisions(&step);
+        let (square, cross, step_square) = (inner(&w, &w), inner(&w, &step), inner(&step, &step));
+        let objective = |t: f64| {
+            let losses: f64 = (0..y.len()).map(|i| loss(y[i] * (f[i] - t * f_step[i]))).sum();
+            0.5 * (square - 2.0 * t * cross + t * t * step_square) + c * losses
+        };
+        let Some(length) = step_length(inner(&gradient, &step), objective) else { break };
+        w.iter_mut().zip(&step).for_each(|(w, step)| *w -= length * step);
+    }
+    Err(stuck(relative))
+}
+
+/// H⁻¹ times the gradient, until what is left of it is `accuracy` of the whole.
+fn newton_step(
+    samples: &Samples,
+    scale: &Scale,
+    curvature: &[f64],
+    gradient: &[f64],
+    accuracy: f64,
+) -> Vec<f64> {
+    let enough = accuracy * inner(gradient, gradient).sqrt();
+    let mut step = vec![0.0; gradient.len()];
+    let mut left = gradient.to_vec();
+    let mut scaled = left.clone();
+    scale.0.solve(&mut scaled);
+    let mut direction = scaled.clone();
+    let mut size = inner(&left, &scaled);
+    for _ in 0..MAX_PRODUCTS {
+        let seen = samples.decisions(&direction);
+        let seen: Vec<f64> = seen.iter().zip(curvature).map(|(seen, curvature)| seen * curvature).collect();
+        let product = plus(&direction, &samples.sum(&seen));
+        let length = size / inner(&direction, &product);
+        step.iter_mut().zip(&direction).for_each(|(step, direction)| *step += length * direction);
+        left.iter_mut().zip(&product).for_each(|(left, product)| *left -= length * product);
+        if inner(&left, &left).sqrt() <= enough {
+            break;
+        }
+        scaled.copy_from_slice(&left);
+        scale.0.solve(&mut scaled);
+        let next = inner(&left, &scaled);
+        direction.iter_mut().zip(&scaled).for_each(|(d, scaled)| *d = scaled + next / size * *d);
+        size = next;
+    }
+    step
+}
+
+fn plus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a + b).collect()
+}

@@ -1,0 +1,152 @@
+use super::*;
+use crate::{Csr, Dense, Seed, features::normal};
+use rand::RngExt;
+
+/// Rows around one of three centres, and which.
+fn clouds(rows: usize, cols: usize, seed: u64) -> (Features, Vec<(u32, u32)>) {
+    let mut rng = Seed(seed).stream("clouds");
+    let centres: Vec<f32> = (0..3 * cols).map(|_| normal(&mut rng)).collect();
+    let class: Vec<u32> = (0..rows).map(|_| rng.random_range(0..3)).collect();
+    let place = |&class: &u32| centres[class as usize * cols..][..cols].to_vec();
+    let values: Vec<f32> = class.iter().flat_map(place).collect();
+    let values: Vec<f32> = values.into_iter().map(|centre| centre + normal(&mut rng)).collect();
+    (Features::Dense(Dense::new(rows, cols, values).unwrap()), (0..).zip(class).collect())
+}
+
+fn sparse(x: &Features) -> Features {
+    let (rows, cols) = (x.rows() as u64, x.cols());
+    let indices = (0..rows).flat_map(|_| 0..cols as u32).collect();
+    let values = x.to_dense().values().to_vec();
+    Features::Sparse(
+        Csr::new(cols, (0..=rows).map(|row| row * cols as u64).collect(), indices, values).unwrap(),
+    )
+}
+
+fn signs(nodes: &[(u32, u32)]) -> Vec<f64> {
+    nodes.iter().map(|&(_, class)| if class == 1 { 1.0 } else { -1.0 }).collect()
+}
+
+fn in_sample_space(x: &Features, nodes: &[(u32, u32)], c: f64) -> Vec<f64> {
+    let samples = Samples::new(x, nodes.iter().map(|&(node, _)| node).collect());
+    samples.sum(&sample_space::solve(&samples.gram(), &signs(nodes), c).unwrap())
+}
+
+fn in_primal_space(x: &Features, nodes: &[(u32, u32)], c: f64) -> Vec<f64> {
+    let samples = Samples::new(x, nodes.iter().map(|&(node, _)| node).collect());
+    primal::solve(&samples, &primal::Scale::new(&samples, c).unwrap(), &signs(nodes), c).unwrap()
+}
+
+/// (w, b) - C Σ y (x, 1) / (1 + exp(y (w·x + b))), term by term.
+fn gradient(x: &Features, nodes: &[(u32, u32)], c: f64, w: &[f64]) -> Vec<f64> {
+    let mut gradient = w.to_vec();
+    for (&(node, _), y) in nodes.iter().zip(signs(nodes)) {
+        let mut row = vec![1f32; w.len()];
+        x.write_row(node as usize, &mut row[..w.len() - 1]);
+        let f: f64 = row.iter().zip(w).map(|(&x, w)| x as f64 * w).sum();
+        for (gradient, &x) in gradient.iter_mut().zip(&row) {
+            *gradient -= c * y * x as f64 / (1.0 + (y * f).exp());
+        }
+    }
+    gradient
+}
+
+fn far(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn both_spaces_find_what_plain_gradient_descent_finds() {
+    for (rows, cols, c) in [(30, 4, 1.0), (12, 20, 1.0), (25, 6, 0.1), (25, 6, 8.0)] {
+        let (x, nodes) = clouds(rows, cols, cols as u64);
+        // No step is longer than the objective's curvature allows.
+        let squares: f64 = x.to_dense().values().iter().map(|&x| (x as f64).powi(2)).sum();
+        let rate = 1.0 / (1.0 + 0.25 * c * (squares + rows as f64));
+        let mut w = vec![0.0; cols + 1];
+        for _ in 0..(40.0 / rate) as usize {
+            let gradient = gradient(&x, &nodes, c, &w);
+            w.iter_mut().zip(&gradient).for_each(|(w, gradient)| *w -= rate * gradient);
+        }
+        for x in [&x, &sparse(&x)] {
+            assert!(far(&in_sample_space(x, &nodes, c), &w) < 1e-7, "{rows} {cols} {c}");
+            assert!(far(&in_primal_space(x, &nodes, c), &w) < 1e-7, "{rows} {cols} {c}");
+        }
+    }
+}
+
+#[test]
+fn at_the_solution_the_gradient_is_nothing_whatever_the_scale() {
+    for scale in [1e-3, 1.0, 30.0, 1e4] {
+        let (x, nodes) = clouds(120, 90, 7);
+        let values: Vec<f32> = x.to_dense().values().iter().map(|x| x * scale).collect();
+        let x = Features::Dense(Dense::new(120, 90, values).unwrap());
+        let start = gradient(&x, &nodes, 1.0, &[0.0; 91]);
+        let allowed = 2e-8 * rows_norm(&start);
+        for w in [in_sample_space(&x, &nodes, 1.0), in_primal_space(&x, &nodes, 1.0)] {
+            let left = rows_norm(&gradient(&x, &nodes, 1.0, &w));
+            assert!(left <= allowed, "scale {scale}: {left} of {allowed}");
+        }
+    }
+}
+
+fn rows_norm(a: &[f64]) -> f64 {
+    a.iter().map(|a| a * a).sum::<f64>().sqrt()
+}
+
+#[test]
+fn both_spaces_agree_on_more_rows_than_one_block() {
+    let (x, nodes) = clouds(1500, 40, 3);
+    let (a, b) = (in_sample_space(&x, &nodes, 1.0), in_primal_space(&x, &nodes, 1.0));
+    assert!(far(&a, &b) < 1e-7, "{}", far(&a, &b));
+}
+
+#[test]
+fn correlated_features_are_no_harder() {
+    // Twenty columns, each the first with a little of its own.
+    let (x, nodes) = clouds(2500, 20, 5);
+    let mut values = x.to_dense().values().to_vec();
+    for row in values.chunks_exact_mut(20) {
+        let first = 10.0 * row[0];
+        row[1..].iter_mut().for_each(|x| *x = first + 0.01 * *x);
+    }
+    let x = Features::Dense(Dense::new(2500, 20, values).unwrap());
+    let w = in_primal_space(&x, &nodes, 1.0);
+    let (start, end) = (gradient(&x, &nodes, 1.0, &[0.0; 21]), gradient(&x, &nodes, 1.0, &w));
+    assert!(rows_norm(&end) <= 2e-8 * rows_norm(&start));
+}
+
+#[test]
+fn the_intercept_is_kept_small_like_the_weights() {
+    // Without features f = b for all: b = C (2 p₊ - p₋), where p± are the doubts σ(∓b).
+    let x = Features::Dense(Dense::new(3, 1, vec![0.0; 3]).unwrap());
+    let w = in_primal_space(&x, &[(0, 1), (1, 1), (2, 0)], 1.0);
+    let b = w[1];
+    assert!((b - (2.0 / (1.0 + b.exp()) - 1.0 / (1.0 + (-b).exp()))).abs() < 1e-9);
+    assert!(b > 0.25 && b < 0.3, "less than log 2 = .69, which a free intercept would be: {b}");
+    assert_eq!(w[0], 0.0);
+}
+
+#[test]
+fn the_regularisation_is_not_blind_to_scale() {
+    // The same rows ten times as large let the weights do more than shrink by ten.
+    let (x, nodes) = clouds(40, 60, 11);
+    let large: Vec<f32> = x.to_dense().values().iter().map(|x| 10.0 * x).collect();
+    let large = Features::Dense(Dense::new(40, 60, large).unwrap());
+    let (w, w_large) = (in_sample_space(&x, &nodes, 1.0), in_sample_space(&large, &nodes, 1.0));
+    assert!(10.0 * rows_norm(&w_large) > 1.2 * rows_norm(&w));
+}
+
+#[test]
+fn classes_are_told_apart_and_one_that_is_absent_is_not_predicted() {
+    let x = Features::Dense(Dense::new(6, 1, vec![-3.0, -2.0, 2.0, 3.0, -2.5, 2.5]).unwrap());
+    let classifier = Classifier::fit(&x, &[(0, 5), (1, 5), (2, 2), (3, 2)], 1.0).unwrap();
+    assert_eq!((classifier.predict(&x, 4), classifier.predict(&x, 5)), (5, 2));
+    let zero = Features::Dense(Dense::new(1, 1, vec![0.0]).unwrap());
+    assert_eq!(classifier.predict(&zero, 0), 2, "the first of equals");
+}
+
+#[test]
+fn losses_hold_for_margins_of_any_size() {
+    assert_eq!(loss(0.0), 2f64.ln());
+    assert_eq!((loss(-1000.0), loss(1000.0)), (1000.0, 0.0));
+    assert_eq!((doubt(-1000.0), doubt(0.0), doubt(1000.0)), (1.0, 0.5, 0.0));
+}
