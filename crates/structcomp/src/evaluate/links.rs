@@ -178,6 +178,11 @@ mod tests {
         for pairs in [&held.positive, &held.negative] {
             assert!(pairs.windows(2).all(|two| two[0] < two[1]), "ascending, so none twice");
         }
+        // Of ten pairs drawn among all, every second time one would be an edge.
+        for seed in 0..20 {
+            let held = HeldOut::draw(&graph, 0.25, Seed(seed)).unwrap();
+            assert!(held.negative.iter().all(|&(u, v)| !graph.has_edge(u, v)));
+        }
         assert_eq!(held, HeldOut::draw(&graph, 0.25, Seed(2)).unwrap());
         let other = HeldOut::draw(&graph, 0.25, Seed(3)).unwrap();
         assert!(held.positive != other.positive && held.negative != other.negative);
