@@ -45,7 +45,7 @@ pub use memory::{Budget, peak_rss_bytes};
 pub use model::{CcaSsg, Coles, Grace, Model, Sce};
 pub use network::Activation;
 pub use optim::Optimizer;
-pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges};
+pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges, write_text};
 #[cfg(feature = "metis")]
 pub use partition::Metis;
 pub use partition::{

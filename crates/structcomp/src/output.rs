@@ -132,6 +132,13 @@ impl<'a> MatrixWriter<'a> {
     }
 }
 
+/// Writes text, under a temporary name until it is whole.
+pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    file.write(text.as_bytes())?;
+    file.commit()
+}
+
 fn check_rows(what: &str, given: Option<usize>, rows: usize) -> Result<()> {
     match given {
         Some(given) if given != rows => {

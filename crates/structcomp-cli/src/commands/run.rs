@@ -228,6 +228,9 @@ impl Run {
             threads: rayon::current_num_threads(),
             version: env!("CARGO_PKG_VERSION"),
         };
+        if let Some(out) = &self.out {
+            write_text(out.join("run.json"), &serde_json::to_string_pretty(&report)?)?;
+        }
         spinner.finish_and_clear();
         match self.common.json {
             true => terminal::print_json(&report),
