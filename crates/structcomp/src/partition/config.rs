@@ -29,6 +29,7 @@ pub(crate) enum Limits {
     /// Nothing: it has no use for a limit.
     No,
     /// It aims at a balance, and may miss it.
+    #[cfg_attr(not(feature = "metis"), allow(dead_code))]
     Aims,
     /// It never exceeds the limit.
     Keeps,
