@@ -250,6 +250,77 @@ fn wrong_settings_of_a_partition_are_told() {
 }
 
 #[test]
+fn every_model_runs_and_leaves_its_results() {
+    let folder = folder();
+    for model in structcomp::Model::NAMES {
+        let args =
+            ["run", "--model", model, "--epochs", "3", "--hidden", "32", "--runs", "3", "--out", model];
+        let said = stdout(folder.path(), &args);
+        assert!(said.starts_with(&format!("demo (synthetic): {model} (2,708 nodes")), "{said}");
+        assert!(
+            said.contains("two hops, no training") && said.contains("the same encoder, not trained"),
+            "{said}"
+        );
+        let report: Value =
+            serde_json::from_slice(&std::fs::read(folder.path().join(model).join("run.json")).unwrap())
+                .unwrap();
+        assert_eq!(report["train"]["epochs"], 3);
+        assert!(report["accuracy"]["mean"].as_f64().unwrap() > 20.0);
+        assert!(report["untrained"]["propagated"]["std"].is_number());
+        let npy = std::fs::read(folder.path().join(model).join("embedding.npy")).unwrap();
+        assert_eq!(npy.len() % 128, 2708 * 32 * 4 % 128);
+        assert!(npy.starts_with(b"\x93NUMPY"));
+    }
+}
+
+#[test]
+fn a_run_does_not_depend_on_threads() {
+    let folder = folder();
+    for model in structcomp::Model::NAMES {
+        let embedding = |threads: &str| {
+            let args = [
+                "run",
+                "--model",
+                model,
+                "--epochs",
+                "3",
+                "--hidden",
+                "24",
+                "--runs",
+                "2",
+                "--threads",
+                threads,
+            ];
+            let out = format!("{model}-{threads}");
+            stdout(folder.path(), &[&args[..], &["--out", &out]].concat());
+            std::fs::read(folder.path().join(out).join("embedding.npy")).unwrap()
+        };
+        let one = embedding("1");
+        assert!(embedding("2") == one && embedding("8") == one, "{model}");
+    }
+}
+
+#[test]
+fn a_run_that_cannot_be_says_why() {
+    let folder = folder();
+    for (args, code, said) in [
+        (&["edges.txt"][..], 1, "no features to train on"),
+        (&["--clusters", "1"], 1, "at least 2 clusters"),
+        (&["--clusters", "9999"], 1, "at most 2708"),
+        (&["--model", "magic"], 2, "cca-ssg"),
+        (&["--hidden", "0"], 1, "at least 1"),
+        (&["--layers", "0"], 1, "at least one layer"),
+        (&["--lr", "0"], 1, "above 0"),
+        (&["--lr", "1e30", "--model", "grace", "--hidden", "8"], 1, "epoch"),
+        (&["--splits", "none"], 1, "no splits 'none'"),
+    ] {
+        let (status, error) = failure(folder.path(), &[&["run", "--epochs", "3"], args].concat());
+        assert_eq!(status, code, "{args:?}: {error}");
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+}
+
+#[test]
 fn synthetic_data_says_so_and_does_not_depend_on_threads() {
     let folder = folder();
     let small = ["--nodes", "600", "--edges", "1500", "--isolated", "7", "--seed", "3"];

@@ -13,7 +13,7 @@ use std::{
 };
 use structcomp::{
     Accuracy, Comparison, Compressed, Dataset, Features, MatrixLayout, MatrixWriter, Model, Normalization,
-    Partitioning, Preset, Propagation, Quality, Training, classify, peak_rss_bytes,
+    Partitioning, Preset, Propagation, Quality, Training, classify, peak_rss_bytes, write_text,
 };
 
 #[derive(Args)]
