@@ -211,7 +211,7 @@ mod tests {
             Csr::new(nodes, (0..=nodes as u64).collect(), (0..nodes as u32).collect(), vec![1.0; nodes])
                 .unwrap(),
         );
-        let cluster: Vec<u32> = (0..nodes as u32).map(|node| node.ilog2().min(4)).collect();
+        let cluster: Vec<u32> = (0..nodes as u32).map(|node| (node + 1).ilog2().min(4)).collect();
         let partition = Partition::renumbered(cluster);
         let compressed = Compressed::new(&x, &partition).unwrap();
         let kept = |view: &Features, cluster: usize| {
