@@ -1,7 +1,7 @@
 //! Parquet files by hand whose page headers, or what stands in the pages, lie.
 
 use crate::samples::Sample;
-use crate::{BUDGET, gzip, read, refused};
+use crate::{BUDGET, gzip, gzipped_zeros, read, refused};
 use structcomp::data::{Options, open_files};
 
 const INT64: i64 = 2;
@@ -239,7 +239,7 @@ fn bytes_that_are_said_to_hold_no_value_are_refused() {
 
 #[test]
 fn pages_that_unpack_to_more_than_they_claim_are_refused() {
-    let zeros = gzip(&vec![0; 320 << 20]);
+    let zeros = gzipped_zeros(320);
     let pages = page(0, [16, zeros.len() as i64], values(2, PLAIN), &zeros);
     Table { codec: GZIP, ..numbers(pages) }.refused("unpacks to more than the 16 bytes");
     // A byte, then itself eight million times, then five bytes that no copy may be.
