@@ -1,22 +1,16 @@
 //! Coarsening of Cora as the paper's authors ran it, beside what their code makes of it.
-//!
-//! The dataset is looked for in `../shared/data`. Where it is absent the test says that it was
-//! skipped, unless `CI` is set: then it fails.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
 
-use std::path::Path;
+mod published;
+
 use structcomp::data::{Options, open};
 use structcomp::{Partitioning, Seed};
 
 #[test]
 fn cora_comes_out_as_with_the_published_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/cora");
-    if !path.exists() {
-        assert!(std::env::var_os("CI").is_none(), "{} is missing", path.display());
-        return eprintln!("skipped: {} is missing", path.display());
-    }
-    let graph = open(&path, &Options::default()).unwrap().graph;
+    let Some(folder) = published::folder() else { return };
+    let graph = open(folder.join("cora"), &Options::default()).unwrap().graph;
     // The edges that the published code cuts at a ratio of .9; it gives 450 or 451 clusters.
     let published = [("variation-neighborhoods", 2604), ("algebraic-jc", 2064), ("affinity-gs", 2256)];
     for (method, cut) in published {

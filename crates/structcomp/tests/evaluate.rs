@@ -1,11 +1,10 @@
 //! What the untrained embeddings X and Â²X of the published datasets are worth, by the paper's measure.
-//!
-//! The datasets are looked for in `../shared/data`. Where they are absent the tests say that they
-//! were skipped, unless `CI` is set: then they fail.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
 
-use std::path::{Path, PathBuf};
+mod published;
+
+use std::path::PathBuf;
 use structcomp::data::{Options, open};
 use structcomp::{
     Accuracy, Agreement, Comparison, Features, HeldOut, KMeans, Labels, LinkScore, Normalization,
@@ -21,13 +20,7 @@ fn untrained(name: &str) -> Option<(Features, Features, Labels)> {
 }
 
 fn folder(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("CI").is_none(), "{} is missing", path.display());
-    eprintln!("skipped: {} is missing", path.display());
-    None
+    Some(published::folder()?.join(name))
 }
 
 fn on_fresh_splits(x: &Features, labels: &Labels) -> Accuracy {

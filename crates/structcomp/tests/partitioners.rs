@@ -1,12 +1,11 @@
 //! What every partitioner promises, on graphs of every kind and on the published datasets.
-//!
-//! The published datasets are looked for in `../shared/data`; where they are absent the tests say that
-//! they were skipped, except in CI.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
 
+mod published;
+
 use proptest::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use structcomp::{EdgeList, Graph, METHODS, Partition, Partitioning, Quality, Refine, Result, Seed, data};
 
 /// Methods that may return fewer clusters than asked for.
@@ -198,23 +197,13 @@ const PUBLISHED: [(&str, usize); 8] = [
     ("actor", 760),
 ];
 
-fn published() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    if path.exists() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("CI").is_none(), "the published datasets are missing");
-    eprintln!("skipped: the published datasets are missing");
-    None
-}
-
 fn load(folder: &Path, name: &str) -> Graph {
     data::load(name, folder, Seed(0), &data::Options::default()).unwrap().graph
 }
 
 #[test]
 fn threads_change_nothing_and_seeds_do() {
-    let Some(folder) = published() else { return };
+    let Some(folder) = published::folder() else { return };
     let pools: Vec<_> =
         [1, 2, 3, 8].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap()).into();
     for (name, clusters) in PUBLISHED {
@@ -241,7 +230,7 @@ fn threads_change_nothing_and_seeds_do() {
 #[cfg(feature = "metis")]
 #[test]
 fn multilevel_is_as_good_as_metis_at_the_size_of_its_largest_cluster() {
-    let Some(folder) = published() else { return };
+    let Some(folder) = published::folder() else { return };
     let (mut no_worse_cut, mut no_worse_gap) = (0, 0);
     for (name, clusters) in &PUBLISHED[..5] {
         let graph = load(&folder, name);

@@ -1,24 +1,12 @@
 //! From data to a judged embedding, on Cora as the paper did it.
-//!
-//! The published dataset is looked for in `../shared/data`; where it is absent the tests say that they
-//! were skipped, except in CI.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
 
-use std::path::{Path, PathBuf};
+mod published;
+
 use structcomp::{
     Compressed, Dataset, Encoder, Features, Partitioning, Preset, Seed, SplitSet, classify, data,
 };
-
-fn published() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    if path.exists() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("CI").is_none(), "the published datasets are missing");
-    eprintln!("skipped: the published datasets are missing");
-    None
-}
 
 fn trained(cora: &Dataset, model: &str, seed: Seed) -> Encoder {
     let features = cora.features.as_ref().unwrap();
@@ -33,7 +21,7 @@ fn trained(cora: &Dataset, model: &str, seed: Seed) -> Encoder {
 /// linear ones. GRACE and CCA-SSG stay about a point below the paper's 79.7 and 82.3.
 #[test]
 fn models_reach_their_accuracy_on_cora() {
-    let Some(folder) = published() else { return };
+    let Some(folder) = published::folder() else { return };
     let cora = data::load("cora", &folder, Seed(0), &data::Options::default()).unwrap();
     let (features, labels) = (cora.features.as_ref().unwrap(), cora.labels.as_ref().unwrap());
     let splits = SplitSet::from_file(&folder.join("cora/cora_split_train_50.txt"), labels).unwrap();
@@ -46,7 +34,7 @@ fn models_reach_their_accuracy_on_cora() {
 
 #[test]
 fn an_encoder_refuses_other_features() {
-    let Some(folder) = published() else { return };
+    let Some(folder) = published::folder() else { return };
     let cora = data::load("cora", &folder, Seed(0), &data::Options::default()).unwrap();
     let citeseer = data::load("citeseer", &folder, Seed(0), &data::Options::default()).unwrap();
     let encoder = trained(&cora, "sce", Seed(0));

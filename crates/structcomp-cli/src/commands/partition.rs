@@ -64,7 +64,8 @@ enum Aim {
     Objective,
 }
 
-fn method_or_file(name: &str) -> Result<String> {
+/// A partitioner's name, or a file of clusters.
+pub(super) fn method_or_file(name: &str) -> Result<String> {
     if METHODS.iter().all(|method| method.name != name) && !Path::new(name).is_file() {
         let names: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
         bail!("neither a file nor one of {}", names.join(", "));
@@ -134,13 +135,7 @@ impl Partition {
 
         let config = self.config(&dataset)?;
         spinner.set_message(format!("partitioning by {}", config.method));
-        let (partition, requested) = match config.is_file() {
-            true => structcomp::Partition::read(&config.method, dataset.graph.nodes())?,
-            false => {
-                let partition = config.partition(&dataset.graph, self.common.seed())?;
-                (partition, config.clusters_of(dataset.graph.nodes()))
-            }
-        };
+        let (partition, requested) = config.split(&dataset.graph, self.common.seed())?;
         let split = started.elapsed().as_secs_f64();
         if let Some(out) = &self.out {
             write_clusters(out, &partition, &dataset.ids)?;
@@ -188,7 +183,7 @@ impl Partition {
 
     fn config(&self, dataset: &Dataset) -> Result<Partitioning> {
         let weights = self.node_weights.as_ref().map(|file| read_node_weights(file, dataset.graph.nodes()));
-        let config = Partitioning {
+        Ok(Partitioning {
             method: self.method.clone(),
             clusters: self.clusters,
             imbalance: self.imbalance,
@@ -199,13 +194,7 @@ impl Partition {
             },
             node_weights: weights.transpose()?,
             per_component: self.per_component,
-        };
-        if config.is_file()
-            && config != (Partitioning { method: self.method.clone(), ..Partitioning::default() })
-        {
-            bail!("{} says what the clusters are, so --method takes no other setting beside it", self.method);
-        }
-        Ok(config)
+        })
     }
 }
 

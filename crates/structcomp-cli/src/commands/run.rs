@@ -1,5 +1,6 @@
 //! `structcomp run`: from data to an embedding and a number, with the untrained rows beside it.
 
+use super::partition::method_or_file;
 use crate::{
     args::{Common, Input},
     terminal::{self, Lines, grouped},
@@ -34,8 +35,8 @@ pub(crate) struct Run {
     /// How many clusters [default: the preset's, or a tenth of the nodes]
     #[arg(long, short = 'k', value_name = "K")]
     clusters: Option<usize>,
-    /// How clusters are made; 'structcomp partition --help' lists the methods
-    #[arg(long, value_name = "METHOD", default_value = "multilevel")]
+    /// How clusters are made, or a .part file; 'structcomp partition --help' lists the methods
+    #[arg(long, value_name = "METHOD", default_value = "multilevel", value_parser = method_or_file)]
     partitioner: String,
     /// Steps of the optimiser
     #[arg(long, value_name = "N")]
@@ -160,8 +161,10 @@ impl Run {
         seconds.load = lap.time();
 
         spinner.set_message(format!("partitioning by {}", self.partitioner));
-        let config = Partitioning { method: self.partitioner.clone(), clusters, ..Partitioning::default() };
-        let partition = config.partition(&dataset.graph, seed)?;
+        let mut config = Partitioning { method: self.partitioner.clone(), ..Partitioning::default() };
+        // A preset's number is no wish of the user's where a file says what the clusters are.
+        config.clusters = if config.is_file() { self.clusters } else { clusters };
+        let (partition, requested) = config.split(&dataset.graph, seed)?;
         seconds.partition = lap.time();
 
         let compressed = Compressed::new(features, &partition)?;
@@ -204,7 +207,6 @@ impl Run {
         }
         seconds.evaluate = lap.time();
 
-        let requested = config.clusters_of(dataset.graph.nodes());
         let quality = Quality::of(&dataset.graph, &partition, dataset.labels.as_ref())?;
         let epochs = trained.losses.len();
         let (accuracy, untrained) =

@@ -1,9 +1,8 @@
 //! Links told from an embedding: edges held out of a graph, and how they rank among non-edges.
 
 use crate::{EdgeList, Error, Graph, Result, Seed};
-use rand::{RngExt, seq::index};
+use rand::seq::index;
 use serde::Serialize;
-use std::collections::HashSet;
 
 /// How well scores tell edges from non-edges.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -83,7 +82,8 @@ impl HeldOut {
         for (number, edge) in graph.edge_iter().enumerate() {
             if chosen.next_if_eq(&number).is_some() { positive.push(edge) } else { kept.push(edge) }
         }
-        let negative = non_edges(graph, count, seed)?;
+        let mut negative = graph.random_non_edges(count, seed.stream("non-edges"))?;
+        negative.sort_unstable();
         Ok(Self { graph: with_edges(graph, &kept)?, positive, negative })
     }
 }
@@ -99,28 +99,6 @@ fn with_edges(graph: &Graph, edges: &[(u32, u32)]) -> Result<Graph> {
     };
     let listed = edges.iter().map(|&(u, v)| ((u as u64) << 32 | v as u64, weight(u, v).unwrap_or(1.0)));
     Ok(EdgeList::from_weighted(listed.collect()).build(graph.nodes())?.0)
-}
-
-fn non_edges(graph: &Graph, count: usize, seed: Seed) -> Result<Vec<(u32, u32)>> {
-    let nodes = graph.nodes() as u64;
-    let free = nodes * nodes.saturating_sub(1) / 2 - graph.edges() as u64;
-    // Drawing pairs until they are new is quick only while most pairs are free.
-    if count as u64 > free / 2 {
-        return Err(Error::Input(format!(
-            "{count} pairs without an edge are needed, but there are only {free}, and at most half of them can be drawn; hold out fewer edges"
-        )));
-    }
-    let mut rng = seed.stream("non-edges");
-    let mut drawn = HashSet::with_capacity(count);
-    while drawn.len() < count {
-        let (u, v) = (rng.random_range(0..nodes) as u32, rng.random_range(0..nodes) as u32);
-        if u != v && !graph.has_edge(u, v) {
-            drawn.insert((u.min(v), u.max(v)));
-        }
-    }
-    let mut drawn: Vec<(u32, u32)> = drawn.into_iter().collect();
-    drawn.sort_unstable();
-    Ok(drawn)
 }
 
 #[cfg(test)]

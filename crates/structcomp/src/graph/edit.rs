@@ -1,7 +1,7 @@
 //! New graphs from old ones: renumbered, cut out, or with random edges added.
 
 use super::{EdgeList, Graph, build::pack};
-use crate::{Error, Result, Seed};
+use crate::{Error, Result, Rng, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -97,28 +97,12 @@ impl Graph {
     /// The graph with `count` more edges between distinct nodes that were not adjacent, drawn
     /// uniformly: the paper's noise experiment. New edges have weight 1.
     pub fn with_random_edges(&self, count: usize, seed: Seed) -> Result<Self> {
-        let nodes = self.nodes() as u64;
-        let free = nodes * nodes.saturating_sub(1) / 2 - self.edges() as u64;
-        // Drawing pairs until they are new is quick only while most pairs are free.
-        if count as u64 > free / 2 {
-            return Err(Error::Input(format!(
-                "{count} random edges were asked for, but only {free} pairs of nodes are free, and at most half of them can be filled"
-            )));
-        }
-        let mut rng = seed.stream("random edges");
-        let mut added = HashSet::with_capacity(count);
-        let mut drawn = Vec::with_capacity(count);
-        while drawn.len() < count {
-            let (u, v) = (rng.random_range(0..nodes) as u32, rng.random_range(0..nodes) as u32);
-            let pair = pack(u.min(v), u.max(v));
-            if u != v && !self.has_edge(u, v) && added.insert(pair) {
-                drawn.push(pair);
-            }
-        }
+        let drawn = self.random_non_edges(count, seed.stream("random edges"))?;
+        let drawn: Vec<u64> = drawn.into_iter().map(|(u, v)| pack(u, v)).collect();
         let list = match self.weights() {
             None => EdgeList::from_packed(self.edge_iter().map(|(u, v)| pack(u, v)).chain(drawn).collect()),
             Some(_) => {
-                let weighted = (0..nodes as u32).flat_map(|u| {
+                let weighted = (0..self.nodes() as u32).flat_map(|u| {
                     let weights = self.edge_weights(u).unwrap_or_default();
                     self.neighbors(u).iter().zip(weights).map(move |(&v, &w)| (pack(u, v), w))
                 });
@@ -126,6 +110,28 @@ impl Graph {
             }
         };
         Ok(list.build(self.nodes())?.0)
+    }
+
+    /// Distinct pairs of nodes that no edge joins, drawn uniformly, the smaller node first.
+    pub(crate) fn random_non_edges(&self, count: usize, mut rng: Rng) -> Result<Vec<(u32, u32)>> {
+        let nodes = self.nodes() as u64;
+        let free = nodes * nodes.saturating_sub(1) / 2 - self.edges() as u64;
+        // Drawing pairs until they are new is quick only while most pairs are free.
+        if count as u64 > free / 2 {
+            return Err(Error::Input(format!(
+                "{count} pairs without an edge are needed, but there are only {free}, and at most half of them can be drawn; ask for fewer"
+            )));
+        }
+        let mut met = HashSet::with_capacity(count);
+        let mut drawn = Vec::with_capacity(count);
+        while drawn.len() < count {
+            let (u, v) = (rng.random_range(0..nodes) as u32, rng.random_range(0..nodes) as u32);
+            let pair = (u.min(v), u.max(v));
+            if u != v && !self.has_edge(u, v) && met.insert(pair) {
+                drawn.push(pair);
+            }
+        }
+        Ok(drawn)
     }
 }
 

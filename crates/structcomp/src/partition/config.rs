@@ -116,10 +116,23 @@ impl Partitioning {
 
     /// Splits the graph, or reads how a file splits it.
     pub fn partition(&self, graph: &Graph, seed: Seed) -> Result<Partition> {
+        Ok(self.split(graph, seed)?.0)
+    }
+
+    /// As [`partition`](Self::partition), with how many clusters were asked for, by the settings or by
+    /// the file: METIS and files may leave some of them empty.
+    pub fn split(&self, graph: &Graph, seed: Seed) -> Result<(Partition, usize)> {
         if self.is_file() {
-            return Ok(Partition::read(&self.method, graph.nodes())?.0);
+            if *self != (Self { method: self.method.clone(), ..Self::default() }) {
+                let file = &self.method;
+                return Err(Error::Input(format!(
+                    "{file} says what the clusters are, so it takes no other setting"
+                )));
+            }
+            return Partition::read(&self.method, graph.nodes());
         }
-        self.partitioner()?.partition(graph, self.clusters_of(graph.nodes()), seed)
+        let clusters = self.clusters_of(graph.nodes());
+        Ok((self.partitioner()?.partition(graph, clusters, seed)?, clusters))
     }
 
     /// Whether the method is a file that says the cluster of each node.
@@ -211,6 +224,8 @@ mod tests {
         let graph = Graph::from_edges(3, &[]).unwrap();
         let partition = config(&path.display().to_string()).partition(&graph, Seed(0)).unwrap();
         assert_eq!(partition.assignment(), [1, 0, 1]);
+        let with_more = Partitioning { clusters: Some(2), ..config(&path.display().to_string()) };
+        assert!(with_more.partition(&graph, Seed(0)).unwrap_err().to_string().contains("no other setting"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) const METHOD: Method = Method {
 ///
 /// The number of clusters is exact and none is larger than the limit. Beside the result only a few
 /// bytes a cluster are kept, so a mapped graph ([`Graph::open`]) may be larger than memory. The
-/// clusters cut about a tenth more edges than [`Multilevel`](super::Multilevel)'s.
+/// clusters cut more edges than [`Multilevel`](super::Multilevel)'s.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelPropagation {
     /// How much larger than the average a cluster may be, as a share of it; rounded up.
