@@ -3,7 +3,6 @@
 use crate::{Error, NodeIds, Result, graph::EdgeList};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Edges as a file names them.
 pub(crate) enum RawEdges {
@@ -156,28 +155,27 @@ impl RawEdges {
 
     /// The largest id that is a number, if there is an edge between numbers.
     pub(crate) fn largest_id(&self) -> Option<u64> {
-        let largest = AtomicU64::new(0);
-        self.each_id(|id| {
-            if id > largest.load(Relaxed) {
-                largest.fetch_max(id, Relaxed);
-            }
-        });
-        let numbers = self.len() > 0 && !matches!(self, Self::Names(..));
-        numbers.then(|| largest.into_inner())
+        let of_pair = |pair: u64| (pair >> 32).max(pair & 0xffff_ffff);
+        match self {
+            Self::Small(pairs) => pairs.par_iter().map(|&pair| of_pair(pair)).max(),
+            Self::SmallWeighted(pairs) => pairs.par_iter().map(|&(pair, _)| of_pair(pair)).max(),
+            Self::Large(pairs) => pairs.par_iter().map(|&([u, v], _)| u.max(v)).max(),
+            Self::Names(..) => None,
+        }
     }
 
-    /// Calls `see` with every id that is a number.
-    fn each_id(&self, see: impl Fn(u64) + Sync) {
+    /// Calls `see` with every id that is a number, of a range of the edges.
+    fn each_id(&self, range: std::ops::Range<usize>, mut see: impl FnMut(u64)) {
+        let mut see_pair = |pair: u64| {
+            see(pair >> 32);
+            see(pair & 0xffff_ffff);
+        };
         match self {
-            Self::Small(pairs) => pairs.par_iter().for_each(|&pair| {
-                see(pair >> 32);
-                see(pair & 0xffff_ffff);
-            }),
-            Self::SmallWeighted(pairs) => pairs.par_iter().for_each(|&(pair, _)| {
-                see(pair >> 32);
-                see(pair & 0xffff_ffff);
-            }),
-            Self::Large(pairs) => pairs.par_iter().for_each(|&(ends, _)| ends.into_iter().for_each(&see)),
+            Self::Small(pairs) => pairs[range].iter().for_each(|&pair| see_pair(pair)),
+            Self::SmallWeighted(pairs) => pairs[range].iter().for_each(|&(pair, _)| see_pair(pair)),
+            Self::Large(pairs) => {
+                pairs[range].iter().for_each(|&(ends, _)| ends.into_iter().for_each(&mut see))
+            }
             Self::Names(..) => {}
         }
     }
@@ -214,17 +212,19 @@ impl Present {
     }
 
     fn bits(edges: &RawEdges, words: usize) -> Self {
-        let bits: Vec<AtomicU64> =
-            (0..if edges.len() == 0 { 0 } else { words }).map(|_| AtomicU64::new(0)).collect();
-        edges.each_id(|id| {
-            let (word, bit) = (&bits[(id / 32) as usize], 1 << (id % 32));
-            // Most ids have been seen before; reading first keeps the caches calm.
-            if word.load(Relaxed) & bit == 0 {
-                word.fetch_or(bit, Relaxed);
-            }
-        });
-        let counted = bits.into_iter().scan(0u64, |before, word| {
-            let bits = word.into_inner();
+        // Each task has bits of its own: threads that share them wait for each other's caches. Together
+        // they take no more than half the memory of the edges.
+        let tasks = (edges.len() / words).clamp(1, rayon::current_num_threads());
+        let size = edges.len().div_ceil(tasks);
+        let seen = |task: usize| {
+            let mut bits = vec![0u32; words];
+            let end = |task: usize| (task * size).min(edges.len());
+            edges.each_id(end(task)..end(task + 1), |id| bits[(id / 32) as usize] |= 1 << (id % 32));
+            bits
+        };
+        let seen: Vec<Vec<u32>> = (0..tasks).into_par_iter().map(seen).collect();
+        let counted = (0..words).scan(0u64, |before, word| {
+            let bits = seen.iter().fold(0, |bits, seen| bits | seen[word]) as u64;
             let counted = *before << 32 | bits;
             *before += bits.count_ones() as u64;
             Some(counted)
@@ -288,6 +288,14 @@ mod tests {
 
     fn small(pairs: &[(u32, u32)]) -> RawEdges {
         RawEdges::Small(pairs.iter().map(|&(u, v)| (u as u64) << 32 | v as u64).collect())
+    }
+
+    #[test]
+    fn few_edges_are_shared_among_more_threads() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        let list = small(&[(0, 9), (1, 8), (2, 7), (3, 6), (4, 5)]);
+        let resolved = pool.install(|| list.resolve(Nodes::FromEdges)).unwrap();
+        assert_eq!((resolved.nodes, resolved.ids), (10, NodeIds::Implicit));
     }
 
     #[test]

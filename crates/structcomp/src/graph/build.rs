@@ -9,8 +9,6 @@ use super::{Graph, MAX_NODES};
 use crate::{Error, Result, vectors::prefetch};
 use rayon::prelude::*;
 use serde::Serialize;
-use std::cmp::Ordering;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// What a file contained that a simple undirected graph does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -152,7 +150,6 @@ impl Listed for (u64, f32) {
 
 fn build<T: Listed>(nodes: usize, mut listed: Vec<T>) -> Result<(Graph, Repairs)> {
     check(nodes, &listed)?;
-    listed.par_iter_mut().for_each(canonical);
     let mut repairs = sort_and_drop_repeats(nodes, &mut listed);
     listed.shrink_to_fit();
     let offsets = row_starts(nodes, &listed);
@@ -189,15 +186,12 @@ fn ends(key: u64) -> (u32, u32) {
     ((key >> 32) as u32, (key as u32) >> 1)
 }
 
-/// Sorts by key, the heaviest of equal edges first, and keeps that one; counts what goes.
+/// Sorts by key and keeps the heaviest of equal edges; counts what goes.
 ///
 /// One pass of radix sort in place by the smaller end, then each bucket, which fits a core's cache
 /// and holds all repeats of its edges, on its own.
 fn sort_and_drop_repeats<T: Listed>(nodes: usize, listed: &mut Vec<T>) -> Repairs {
-    let order = |a: &T, b: &T| match a.key().cmp(&b.key()) {
-        Ordering::Equal if T::WEIGHTED => b.weight().total_cmp(&a.weight()),
-        order => order,
-    };
+    let bits = key_bits(nodes);
     let sizes = into_buckets(nodes, listed);
     let mut rest = &mut listed[..];
     let mut buckets = Vec::with_capacity(BUCKETS);
@@ -206,15 +200,17 @@ fn sort_and_drop_repeats<T: Listed>(nodes: usize, listed: &mut Vec<T>) -> Repair
         buckets.push(bucket);
         rest = others;
     }
-    let tidy = |bucket: &mut [T]| {
-        match bucket.len() < 1 << 20 {
-            true => bucket.sort_unstable_by(order),
+    let tidy = |scratch: &mut Vec<T>, bucket: &mut [T]| {
+        match bucket.len() {
+            // As long as the bucket and its twin stay in a core's cache.
+            256..65_536 => sort_by_digits(bucket, scratch, &bits),
             // The edges of a hub: worth sharing.
-            false => bucket.par_sort_unstable_by(order),
+            1_048_576.. => bucket.par_sort_unstable_by_key(T::key),
+            _ => bucket.sort_unstable_by_key(T::key),
         }
         drop_repeats(bucket)
     };
-    let kept: Vec<(usize, Repairs)> = buckets.into_par_iter().map(tidy).collect();
+    let kept: Vec<(usize, Repairs)> = buckets.into_par_iter().map_init(Vec::new, tidy).collect();
     let mut repairs = Repairs { listed: listed.len() as u64, ..Repairs::default() };
     let (mut from, mut to) = (0, 0);
     for (size, (kept, mended)) in sizes.into_iter().zip(kept) {
@@ -233,17 +229,61 @@ fn sort_and_drop_repeats<T: Listed>(nodes: usize, listed: &mut Vec<T>) -> Repair
 /// Few enough that the place where each grows stays in the fastest cache.
 const BUCKETS: usize = 1 << 8;
 
-/// Moves every entry into the bucket of its smaller end and tells the sizes of the buckets.
+/// The bits in which keys of one bucket can differ: the lower ones of the smaller end, then the
+/// larger end with the direction.
+fn key_bits(nodes: usize) -> [std::ops::Range<u32>; 2] {
+    let end = nodes.max(1).ilog2() + 1;
+    [0..end + 1, 32..32 + end.saturating_sub(BUCKETS.ilog2())]
+}
+
+/// Sorts by the given bits of the keys, a few at a time from the lowest on.
+fn sort_by_digits<T: Listed>(listed: &mut [T], scratch: &mut Vec<T>, bits: &[std::ops::Range<u32>; 2]) {
+    const DIGIT: u32 = 12;
+    scratch.clear();
+    scratch.extend_from_slice(listed);
+    let (mut from, mut to) = (&mut *listed, &mut scratch[..]);
+    let mut swapped = false;
+    for range in bits {
+        let digits = range.len().div_ceil(DIGIT as usize) as u32;
+        // Equal shares, so that no pass is spent on a single bit.
+        let width = (range.len() as u32).div_ceil(digits.max(1));
+        for shift in range.clone().step_by(width.max(1) as usize) {
+            let digit = |edge: &T| (edge.key() >> shift) as usize & ((1 << width) - 1);
+            let mut places = [0u32; 1 << DIGIT];
+            from.iter().for_each(|edge| places[digit(edge)] += 1);
+            let mut next = 0;
+            for place in &mut places[..1 << width] {
+                next += std::mem::replace(place, next);
+            }
+            for edge in &*from {
+                let place = &mut places[digit(edge)];
+                to[*place as usize] = *edge;
+                *place += 1;
+            }
+            std::mem::swap(&mut from, &mut to);
+            swapped = !swapped;
+        }
+    }
+    if swapped {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Moves every entry, now with the smaller end first, into the bucket of that end and tells the sizes
+/// of the buckets.
 fn into_buckets<T: Listed>(nodes: usize, listed: &mut [T]) -> Vec<usize> {
     let shift = 32 + (nodes.max(1).ilog2() + 1).saturating_sub(BUCKETS.ilog2());
     let bucket = |edge: &T| (edge.key() >> shift) as usize;
-    let count = |chunk: &[T]| {
+    let count = |chunk: &mut [T]| {
         let mut sizes = vec![0; BUCKETS];
-        chunk.iter().for_each(|edge| sizes[bucket(edge)] += 1);
+        for edge in chunk {
+            canonical(edge);
+            sizes[bucket(edge)] += 1;
+        }
         sizes
     };
     let add = |a: Vec<usize>, b: Vec<usize>| a.iter().zip(b).map(|(a, b)| a + b).collect();
-    let sizes = listed.par_chunks(1 << 16).map(count).reduce(|| vec![0; BUCKETS], add);
+    let sizes = listed.par_chunks_mut(1 << 16).map(count).reduce(|| vec![0; BUCKETS], add);
     let ends: Vec<usize> = sizes
         .iter()
         .scan(0, |end, size| {
@@ -279,6 +319,10 @@ fn spread<T: Listed>(
                     let place = &mut next[bucket(&held) - first];
                     std::mem::swap(&mut held, &mut listed[*place]);
                     *place += 1;
+                    // So many streams are more than the processor follows by itself.
+                    if let Some(later) = listed.get(*place + AHEAD) {
+                        prefetch(later);
+                    }
                 }
                 listed[next[home]] = held;
                 next[home] += 1;
@@ -324,12 +368,10 @@ fn drop_repeats<T: Listed>(listed: &mut [T]) -> (usize, Repairs) {
         let pair = edge.key() >> 1;
         let (mut run, mut directions, mut last) = (0, 0, u64::MAX);
         while read < listed.len() && listed[read].key() >> 1 == pair {
-            if listed[read].key() != last {
-                last = listed[read].key();
-                directions += 1;
-                if listed[read].weight() > edge.weight() {
-                    edge = listed[read];
-                }
+            directions += (listed[read].key() != last) as u64;
+            last = listed[read].key();
+            if listed[read].weight() > edge.weight() {
+                edge = listed[read];
             }
             run += 1;
             read += 1;
@@ -349,34 +391,54 @@ fn drop_repeats<T: Listed>(listed: &mut [T]) -> (usize, Repairs) {
     (kept, repairs)
 }
 
+/// Each task owns a range of rows and walks the edges for it, as in [`fill_rows`].
 fn row_starts<T: Listed>(nodes: usize, edges: &[T]) -> Vec<u64> {
-    let degrees: Vec<AtomicU32> = (0..nodes).map(|_| AtomicU32::new(0)).collect();
-    edges.par_chunk_by(|a, b| ends(a.key()).0 == ends(b.key()).0).for_each(|run| {
-        degrees[ends(run[0].key()).0 as usize].fetch_add(run.len() as u32, Relaxed);
-        for edge in run {
-            degrees[ends(edge.key()).1 as usize].fetch_add(1, Relaxed);
+    let mut offsets = vec![0; nodes + 1];
+    let size = nodes.div_ceil(tasks(0)).max(1);
+    offsets[1..].par_chunks_mut(size).enumerate().for_each(|(task, ends_of)| {
+        let first = task * size;
+        let rows = first..first + ends_of.len();
+        let (reach, own) = reach(edges, &rows);
+        // One place more, for the rows of others: a branch would be guessed wrong half of the time.
+        let mut degrees = vec![0u32; rows.len() + 1];
+        for edge in reach {
+            let row = (ends(edge.key()).1 as usize).wrapping_sub(first).min(rows.len());
+            degrees[row] = degrees[row].wrapping_add(1);
         }
+        own.iter().for_each(|edge| degrees[ends(edge.key()).0 as usize - first] += 1);
+        ends_of.iter_mut().zip(degrees).for_each(|(end, degree)| *end = degree as u64);
     });
-    let mut offsets = Vec::with_capacity(nodes + 1);
     let mut total = 0;
-    offsets.push(0);
-    for degree in degrees {
-        total += degree.into_inner() as u64;
-        offsets.push(total);
+    for end in &mut offsets {
+        total += *end;
+        *end = total;
     }
     offsets
+}
+
+/// How many share a walk over the edges: more than threads would only repeat it, but the entries of
+/// each must be counted by 32 bits.
+fn tasks(entries: usize) -> usize {
+    rayon::current_num_threads().clamp(1, 8).max(entries >> 31)
+}
+
+/// The edges that can have their larger end among the rows, and those that have their smaller end there.
+fn reach<'a, T: Listed>(edges: &'a [T], rows: &std::ops::Range<usize>) -> (&'a [T], &'a [T]) {
+    let end_of = |node: usize| edges.partition_point(|edge| (ends(edge.key()).0 as usize) < node);
+    let reach = &edges[..end_of(rows.end)];
+    (reach, &reach[end_of(rows.start)..])
 }
 
 /// Writes both directions of every edge. Edges come in ascending order, so rows fill up sorted:
 /// first the smaller neighbours, then the larger.
 ///
-/// Each task owns a range of rows and walks the edges for it; more tasks than threads would only
-/// repeat the walk. The result is the same for any number of them.
+/// Each task owns a range of rows and walks the edges for it. The result is the same for any number
+/// of them.
 fn fill_rows<T: Listed>(offsets: &[u64], edges: &[T]) -> (Vec<u32>, Vec<f32>) {
     let entries = 2 * edges.len();
     let mut targets = vec![0u32; entries];
     let mut weights = vec![0f32; if T::WEIGHTED { entries } else { 0 }];
-    let tasks = rayon::current_num_threads().clamp(1, 8);
+    let tasks = tasks(entries);
     let nodes = offsets.len() - 1;
     let bound = |task: usize| {
         let share = (entries as u128 * task as u128 / tasks as u128) as u64;
@@ -406,16 +468,16 @@ fn fill_range<T: Listed>(
     weights: &mut [f32],
 ) {
     let base = offsets[rows.start];
-    let mut next: Vec<usize> = offsets[rows.clone()].iter().map(|&at| (at - base) as usize).collect();
-    let mut put = |at: &mut usize, target: u32, weight: f32| {
-        targets[*at] = target;
+    // Half the size of the offsets: much of it stays in a core's cache.
+    let mut next: Vec<u32> = offsets[rows.clone()].iter().map(|&at| (at - base) as u32).collect();
+    let mut put = |at: &mut u32, target: u32, weight: f32| {
+        targets[*at as usize] = target;
         if T::WEIGHTED {
-            weights[*at] = weight;
+            weights[*at as usize] = weight;
         }
         *at += 1;
     };
-    let end_of = |node: usize| edges.partition_point(|edge| (ends(edge.key()).0 as usize) < node);
-    let reach = &edges[..end_of(rows.end)];
+    let (reach, own) = reach(edges, &rows);
     // The larger end's row gets the smaller neighbours first; where it lies is a matter of chance,
     // so it is fetched ahead, which makes the whole walk a third faster (`benchmarks/load.py`).
     let row_of = |edge: &T| (ends(edge.key()).1 as usize).wrapping_sub(rows.start);
@@ -427,7 +489,7 @@ fn fill_range<T: Listed>(
             put(at, ends(edge.key()).0, edge.weight());
         }
     }
-    for edge in &reach[end_of(rows.start)..] {
+    for edge in own {
         let (u, v) = ends(edge.key());
         put(&mut next[u as usize - rows.start], v, edge.weight());
     }
@@ -490,7 +552,48 @@ mod tests {
         assert_eq!(EdgeList::default().build(0).unwrap().0.nodes(), 0);
     }
 
+    #[test]
+    fn large_lists_are_built_as_by_a_simple_program() {
+        for nodes in [3u64, 700, 70_000] {
+            let mixed = (0..400_000u64).map(crate::random::mix);
+            let pairs: Vec<u64> =
+                mixed.map(|r| pack((r % nodes) as u32, (r >> 32) as u32 % nodes as u32)).collect();
+            let (graph, repairs) = EdgeList::from_packed(pairs.clone()).build(nodes as usize).unwrap();
+            let mut ordered = std::collections::BTreeSet::new();
+            let mut rows = vec![std::collections::BTreeSet::new(); nodes as usize];
+            for pair in pairs {
+                let (u, v) = ((pair >> 32) as usize, pair as u32);
+                ordered.insert(pair);
+                if u != v as usize {
+                    rows[u].insert(v);
+                    rows[v as usize].insert(u as u32);
+                }
+            }
+            let targets: Vec<u32> = rows.iter().flatten().copied().collect();
+            assert!(graph.targets() == targets, "{nodes}");
+            assert_eq!(repairs.duplicates, 400_000 - ordered.len() as u64);
+            assert!(graph.check().is_ok());
+        }
+    }
+
     proptest! {
+        #[test]
+        fn digits_sort_as_comparisons_do(
+            nodes in 1usize..100_000,
+            ends in prop::collection::vec((any::<u32>(), any::<u32>(), any::<bool>()), 0..600),
+        ) {
+            // Ends of one bucket: the smaller differs in its lower bits only.
+            let low = key_bits(nodes)[1].len();
+            let key = |(u, v, back): (u32, u32, bool)| {
+                ((u % (1 << low)) as u64) << 32 | ((v as usize % nodes) as u64) << 1 | back as u64
+            };
+            let mut keys: Vec<u64> = ends.into_iter().map(key).collect();
+            let mut expected = keys.clone();
+            expected.sort_unstable();
+            sort_by_digits(&mut keys, &mut Vec::new(), &key_bits(nodes));
+            prop_assert_eq!(keys, expected);
+        }
+
         #[test]
         fn entries_reach_their_buckets_however_the_list_is_cut(
             keys in prop::collection::vec(0u64..9, 0..200),
