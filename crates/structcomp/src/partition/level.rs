@@ -1,6 +1,7 @@
 //! A graph at one level of coarsening: nodes stand for groups of nodes, edges carry weights.
 
-use crate::Graph;
+use super::connections::Connections;
+use crate::{Graph, vectors::prefetch};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -128,6 +129,22 @@ impl<'a> Level<'a> {
         }
     }
 
+    /// Adds how strongly a node is joined to each cluster of its neighbours.
+    #[inline]
+    pub(super) fn add_connections(&self, node: u32, cluster: &[u32], to: &mut Connections) {
+        let row = self.row(node);
+        to.add_all(&self.targets[row.clone()], self.weights.as_ref().map(|weights| &weights[row]), cluster);
+    }
+
+    /// Asks for the clusters of the neighbours of `next`, and for those neighbours of the node `then`;
+    /// of hubs only for the first, as the rest follows by itself.
+    #[inline]
+    pub(super) fn fetch(&self, next: u32, then: u32, cluster: &[u32]) {
+        const LINE: usize = 16;
+        self.neighbors(then).iter().step_by(LINE).take(8).for_each(prefetch);
+        self.neighbors(next).iter().take(8 * LINE).for_each(|&v| prefetch(&cluster[v as usize]));
+    }
+
     fn row(&self, node: u32) -> std::ops::Range<usize> {
         self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize
     }
@@ -190,7 +207,7 @@ struct Rows {
     weights: Vec<f32>,
     sizes: Vec<u32>,
     inner: Vec<f32>,
-    found: super::connections::Connections,
+    found: Connections,
 }
 
 impl Rows {
@@ -201,7 +218,7 @@ impl Rows {
         for &u in members {
             size += level.size(u);
             inner += level.inner[u as usize];
-            level.each_neighbor(u, |v, weight| self.found.add(label[v as usize], weight));
+            level.add_connections(u, label, &mut self.found);
         }
         for (c, weight) in self.found.iter() {
             if c == own {

@@ -32,6 +32,8 @@ pub(super) trait Search: Sync {
     fn take(&mut self, proposal: Self::Move) -> bool;
     /// Called before each batch.
     fn start_batch(&mut self);
+    /// Asks memory for what the proposals for the next node and the one after it will read.
+    fn fetch(&self, _next: u32, _then: u32) {}
     /// Roughly how much work a node is.
     fn work(&self, node: u32) -> usize;
 }
@@ -58,14 +60,14 @@ pub(super) fn sweep<S: Search>(search: &mut S, nodes: &[u32], batch: usize) -> b
         search.start_batch();
         let work: usize = batch.iter().map(|&node| search.work(node)).sum();
         let goes_on = if threads == 1 || work < SHARED {
-            proposals.extend(batch.iter().map(|&node| search.propose(&mut own, node)));
+            proposals.extend((0..batch.len()).map(|at| propose_ahead(search, &mut own, batch, at)));
             take_all(search, &mut own, batch, proposals.drain(..))
         } else {
             let chunk = |chunk: &[u32]| -> Vec<_> {
                 let place = rayon::current_thread_index().unwrap_or(0) % threads;
                 // A poisoned scratch is still a scratch: it is cleared before use.
                 let mut scratch = pool[place].lock().unwrap_or_else(|poison| poison.into_inner());
-                chunk.iter().map(|&node| search.propose(&mut scratch, node)).collect()
+                (0..chunk.len()).map(|at| propose_ahead(search, &mut scratch, chunk, at)).collect()
             };
             let made: Vec<Vec<_>> = batch.par_chunks(CHUNK).with_max_len(CHUNKS).map(chunk).collect();
             take_all(search, &mut own, batch, made.into_iter().flatten())
@@ -75,6 +77,19 @@ pub(super) fn sweep<S: Search>(search: &mut S, nodes: &[u32], batch: usize) -> b
         }
     }
     true
+}
+
+#[inline(always)]
+fn propose_ahead<S: Search>(
+    search: &S,
+    scratch: &mut Scratch,
+    nodes: &[u32],
+    at: usize,
+) -> (S::Note, Option<S::Move>) {
+    if at + 2 < nodes.len() {
+        search.fetch(nodes[at + 1], nodes[at + 2]);
+    }
+    search.propose(scratch, nodes[at])
 }
 
 /// Takes the moves proposed for `nodes`, one after the other.

@@ -77,12 +77,14 @@ impl Search for Clustering<'_> {
         }
         let near = &mut scratch.near;
         near.clear(self.level.degree(node));
-        let inside = self.within.map(|within| within[node as usize]);
-        self.level.each_neighbor(node, |v, weight| {
-            if inside.is_none() || self.within.map(|within| within[v as usize]) == inside {
-                near.add(self.label[v as usize], weight);
-            }
-        });
+        match self.within {
+            None => self.level.add_connections(node, &self.label, near),
+            Some(within) => self.level.each_neighbor(node, |v, weight| {
+                if within[v as usize] == within[node as usize] {
+                    near.add(self.label[v as usize], weight);
+                }
+            }),
+        }
         let alone = self.size[own as usize] == weight;
         let mut best: Option<(f32, u32, u32, u32)> = None;
         let stay = near.get(own);
@@ -125,6 +127,10 @@ impl Search for Clustering<'_> {
         self.left -= (self.size[own as usize] == 0) as usize;
         self.joins += 1;
         self.left > self.enough
+    }
+
+    fn fetch(&self, next: u32, then: u32) {
+        self.level.fetch(next, then, &self.label);
     }
 
     fn start_batch(&mut self) {

@@ -205,13 +205,9 @@ impl<'a, W: Worth> Refinement<'a, W> {
                 break;
             }
             beyond.clear(degree);
+            self.level.add_connections(w, &self.part, beyond);
             let mut between = 0.0;
-            self.level.each_neighbor(w, |v, weight| {
-                beyond.add(self.part[v as usize], weight);
-                if v == u.node {
-                    between = weight as f64;
-                }
-            });
+            self.level.each_neighbor(w, |v, weight| between += if v == u.node { weight as f64 } else { 0.0 });
             let own = self.level.inner(w);
             let lost = beyond.get(to) as f64;
             let grown = 2.0 * (joined_to - between - lost) + u.own - own;
@@ -283,7 +279,7 @@ impl<W: Worth> Search for Refinement<'_, W> {
         }
         let near = &mut scratch.near;
         near.clear(self.level.degree(node));
-        self.level.each_neighbor(node, |v, weight| near.add(self.part[v as usize], weight));
+        self.level.add_connections(node, &self.part, near);
         let (own, joined) = (self.level.inner(node), near.get(from) as f64);
         let leaving = Leaving { node, from, size, own, joined };
         let may_leave = self.size[from as usize] - size >= self.sizes.floor;
@@ -352,6 +348,10 @@ impl<W: Worth> Search for Refinement<'_, W> {
             }
         }
         true
+    }
+
+    fn fetch(&self, next: u32, then: u32) {
+        self.level.fetch(next, then, &self.part);
     }
 
     fn start_batch(&mut self) {
