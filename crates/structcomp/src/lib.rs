@@ -28,8 +28,10 @@ mod sparse;
 mod splits;
 mod summary;
 mod svg;
+mod tensors;
 mod train;
 mod vectors;
+mod weights;
 
 pub use buffer::{Buffer, MappedFile};
 pub use compress::{CoarseWeights, Coarsening, Compressed, DropMember};
@@ -58,4 +60,5 @@ pub use random::{Rng, Seed};
 pub use sparse::Csr;
 pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
 pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};
-pub use train::{Epoch, Trained, Training};
+pub use train::{Augment, Epoch, Inputs, Trained, Trainer, Training};
+pub use weights::{Origin, Weights};

@@ -3,8 +3,10 @@
 //! A result is computed in blocks of rows whose size does not depend on the number of threads, each
 //! by one thread, so the same numbers come out whatever that number is.
 
+mod sparse;
 mod symmetric;
 
+pub(crate) use sparse::{add_sparse_product, transposed};
 pub(crate) use symmetric::{Cholesky, add_gram};
 
 use faer::linalg::matmul::matmul;

@@ -10,7 +10,7 @@ pub use coles::Coles;
 pub use grace::Grace;
 pub use sce::Sce;
 
-use crate::{Activation, Compressed, Error, Graph, Result, Seed};
+use crate::{Activation, Error, Graph, Partition, Result, Seed};
 use serde::{Deserialize, Serialize};
 
 /// A model with its settings.
@@ -37,7 +37,7 @@ pub(crate) struct Loss {
 /// What a model computes from the rows of its views.
 pub(crate) trait Objective {
     /// The loss and its gradient.
-    fn loss(&mut self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss>;
+    fn loss(&self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss>;
 }
 
 impl Model {
@@ -91,11 +91,11 @@ impl Model {
     /// What it computes in training on `compressed` rows.
     pub(crate) fn objective(
         &self,
-        compressed: &Compressed,
+        partition: &Partition,
         graph: &Graph,
         seed: Seed,
     ) -> Result<Box<dyn Objective>> {
-        let rows = compressed.partition().clusters();
+        let rows = partition.clusters();
         if rows < 2 {
             return Err(Error::Input(format!(
                 "contrast needs at least 2 clusters, and there is {rows}; ask for more"
@@ -103,7 +103,7 @@ impl Model {
         }
         match self {
             Self::Sce(sce) => sce.objective(rows, seed),
-            Self::Coles(coles) => coles.objective(graph, compressed.partition(), seed),
+            Self::Coles(coles) => coles.objective(graph, partition, seed),
             Self::Grace(grace) => grace.objective(),
             Self::CcaSsg(cca) => cca.objective(),
         }
@@ -121,7 +121,7 @@ fn positive(what: &str, value: f64) -> Result<()> {
 /// Tests that a model's gradient is the derivative of its loss as a naive twin computes it.
 #[cfg(test)]
 fn check_gradient(
-    objective: &mut dyn Objective,
+    objective: &dyn Objective,
     views: &[Vec<f32>],
     width: usize,
     twin: impl Fn(&[Vec<f64>]) -> f64,

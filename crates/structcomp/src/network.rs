@@ -5,8 +5,10 @@
 
 mod activation;
 pub(crate) mod first_layer;
+mod messages;
 
 pub use activation::Activation;
+pub(crate) use messages::Messages;
 
 use crate::linalg::{Sum, View, product};
 use crate::{Features, Seed};
@@ -20,6 +22,8 @@ pub(crate) struct Layer {
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
     pub(crate) activation: Activation,
+    /// Whether rows pass messages behind the linear map, where there are any to pass.
+    pub(crate) passes: bool,
 }
 
 /// Where a layer's parameters are. The weight has a row an input.
@@ -108,8 +112,8 @@ impl Network {
         parameters
     }
 
-    /// Runs the layers on each row.
-    pub(crate) fn forward(&self, parameters: &[f32], x: &Features) -> Trace {
+    /// Runs the layers on each row; rows are independent but for the messages they pass.
+    pub(crate) fn forward(&self, parameters: &[f32], x: &Features, messages: Option<&Messages>) -> Trace {
         let (mut before, mut after): (Vec<Vec<f32>>, Vec<Vec<f32>>) = Default::default();
         for (at, layer) in self.layers.iter().enumerate() {
             let mut out = vec![0.0; x.rows() * layer.outputs];
@@ -120,6 +124,9 @@ impl Network {
                     let input = View::new(input, layer.inputs);
                     product(&mut out, input, View::new(weight, layer.outputs), Sum::Set);
                 }
+            }
+            if let Some(messages) = messages.filter(|_| layer.passes) {
+                out = messages.pass(&out, layer.outputs);
             }
             let bias = self.bias(at, parameters);
             out.par_chunks_mut(layer.outputs).for_each(|row| {
@@ -141,6 +148,7 @@ impl Network {
         &self,
         parameters: &[f32],
         x: &Features,
+        messages: Option<&Messages>,
         trace: &Trace,
         mut of_output: Vec<f32>,
         gradient: &mut [f32],
@@ -154,6 +162,9 @@ impl Network {
             }
             let sums = column_sums(&of_output, layer.outputs);
             gradient[place.bias.clone()].iter_mut().zip(sums).for_each(|(sum, add)| *sum += add as f32);
+            if let Some(messages) = messages.filter(|_| layer.passes) {
+                of_output = messages.pass_back(&of_output, layer.outputs);
+            }
             let of_weight = &mut gradient[place.weight.clone()];
             if at == 0 {
                 first_layer::backward(x, &of_output, layer.outputs, of_weight);
@@ -217,13 +228,26 @@ mod tests {
 
     fn all_activations() -> Network {
         let kinds = [Activation::Prelu, Activation::Elu, Activation::Relu, Activation::PreluShared];
-        let mut layers = vec![Layer { inputs: 5, outputs: 4, activation: Activation::None }];
-        layers.extend(kinds.map(|activation| Layer { inputs: 4, outputs: 4, activation }));
+        let mut layers = vec![Layer { inputs: 5, outputs: 4, activation: Activation::None, passes: true }];
+        layers.extend(kinds.map(|activation| Layer {
+            inputs: 4,
+            outputs: 4,
+            activation,
+            passes: activation != Activation::Elu,
+        }));
         Network::new(layers)
     }
 
+    /// A matrix of messages that is not symmetric, on nine rows.
+    fn messages() -> Csr {
+        let row = |i: u32| vec![(i / 2, 0.5 + 0.1 * i as f32), (8, -0.3)];
+        let rows: Vec<Vec<(u32, f32)>> =
+            (0..9).map(|i| if i == 8 { vec![(3, 2.0)] } else { row(i) }).collect();
+        Csr::from_sorted_rows(9, &rows)
+    }
+
     /// The same layers, one row after the other in full precision.
-    fn naive(network: &Network, parameters: &[f64], x: &Features) -> Vec<f64> {
+    fn naive(network: &Network, parameters: &[f64], x: &Features, messages: Option<&Csr>) -> Vec<f64> {
         let dense = x.to_dense();
         let mut rows: Vec<Vec<f64>> =
             (0..x.rows()).map(|i| dense.row(i).iter().map(|&value| value as f64).collect()).collect();
@@ -233,6 +257,15 @@ mod tests {
                 Activation::PreluShared => parameters[place.slopes.start],
                 _ => 0.0,
             };
+            // Messages first: they and the linear map can change places.
+            if let Some(messages) = messages.filter(|_| layer.passes) {
+                let received = |i: usize, j: usize| {
+                    let (indices, values) = messages.row(i);
+                    indices.iter().zip(values).map(|(&from, &w)| w as f64 * rows[from as usize][j]).sum()
+                };
+                rows =
+                    (0..rows.len()).map(|i| (0..rows[i].len()).map(|j| received(i, j)).collect()).collect();
+            }
             let unit = |row: &[f64], j: usize| {
                 let weight = |i: usize| parameters[place.weight.start + i * layer.outputs + j];
                 let sum = parameters[place.bias.start + j]
@@ -253,20 +286,25 @@ mod tests {
     #[test]
     fn forward_and_gradient_agree_with_a_naive_network_in_full_precision() {
         let network = all_activations();
-        for sparse in [false, true] {
+        for (sparse, passed) in [(false, None), (true, None), (true, Some(messages()))] {
             let x = features(9, 5, sparse);
+            let messages = passed.clone().map(Messages::new);
             let parameters = network.initial(Seed(1));
             let exact: Vec<f64> = parameters.iter().map(|&p| p as f64).collect();
-            let trace = network.forward(&parameters, &x);
-            let twin = naive(&network, &exact, &x);
+            let trace = network.forward(&parameters, &x, messages.as_ref());
+            let twin = naive(&network, &exact, &x, passed.as_ref());
             assert!(trace.output().iter().zip(&twin).all(|(&a, &b)| (a as f64 - b).abs() < 1e-5));
             // The loss Σ r·out for fixed r has the gradient r at the output.
             let r: Vec<f32> = (0..twin.len()).map(|i| ((i * 5) % 7) as f32 - 3.0).collect();
             let loss = |parameters: &[f64]| -> f64 {
-                naive(&network, parameters, &x).iter().zip(&r).map(|(out, &r)| out * r as f64).sum()
+                naive(&network, parameters, &x, passed.as_ref())
+                    .iter()
+                    .zip(&r)
+                    .map(|(out, &r)| out * r as f64)
+                    .sum()
             };
             let mut gradient = vec![0.0; network.len()];
-            network.backward(&parameters, &x, &trace, r.clone(), &mut gradient);
+            network.backward(&parameters, &x, messages.as_ref(), &trace, r.clone(), &mut gradient);
             for (at, &got) in gradient.iter().enumerate() {
                 let moved = |by: f64| {
                     let mut moved = exact.clone();
@@ -284,7 +322,12 @@ mod tests {
 
     #[test]
     fn initial_weights_are_torchs() {
-        let network = Network::new(vec![Layer { inputs: 400, outputs: 64, activation: Activation::Prelu }]);
+        let network = Network::new(vec![Layer {
+            inputs: 400,
+            outputs: 64,
+            activation: Activation::Prelu,
+            passes: false,
+        }]);
         let parameters = network.initial(Seed(0));
         let weight = network.weight(0, &parameters);
         assert!(weight.iter().all(|w| w.abs() <= 0.05) && weight.iter().any(|w| w.abs() > 0.049));

@@ -38,6 +38,16 @@ impl Adam {
         Self { kind, learning_rate, weight_decay, steps: 0, mean: zeros(), square: zeros() }
     }
 
+    /// What it knows: the steps taken, and the running mean and mean square of the gradient.
+    pub(crate) fn state(&self) -> (i32, &[f32], &[f32]) {
+        (self.steps, &self.mean, &self.square)
+    }
+
+    /// Takes up where another left off.
+    pub(crate) fn restore(&mut self, steps: i32, mean: Vec<f32>, square: Vec<f32>) {
+        (self.steps, self.mean, self.square) = (steps, mean, square);
+    }
+
     /// Moves the parameters against the gradient.
     pub(crate) fn step(&mut self, parameters: &mut [f32], gradient: &[f32]) {
         self.steps += 1;

@@ -1,9 +1,16 @@
-//! The training loop: compressed rows in, the parameters of an encoder out.
+//! The training loop: rows in, the parameters of an encoder out.
 
-use crate::network::{Layer, Network};
+mod augment;
+mod checkpoint;
+
+pub use augment::Augment;
+
+use crate::model::Objective;
+use crate::network::{Layer, Messages, Network};
 use crate::optim::Adam;
 use crate::{
-    Activation, Compressed, Csr, DropMember, Encoder, Error, Features, Graph, Model, Optimizer, Result, Seed,
+    Activation, Compressed, Csr, DropMember, Encoder, Error, Features, Graph, Model, Normalization,
+    Optimizer, Partition, Propagation, Result, Seed,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -26,10 +33,16 @@ pub struct Training {
     pub weight_decay: f64,
     /// The optimiser.
     pub optimizer: Optimizer,
-    /// Which members the second view leaves out.
+    /// Which members the second view leaves out in training on clusters.
     pub drop_member: DropMember,
     /// Hops of the embedding, for encoders that propagate before their layers.
     pub hops: usize,
+    /// What follows each layer but the last.
+    pub inner_activation: Activation,
+    /// What follows the last layer; by default the model's own.
+    pub activation: Option<Activation>,
+    /// What the views leave out in training on nodes.
+    pub augment: Augment,
 }
 
 impl Default for Training {
@@ -44,6 +57,9 @@ impl Default for Training {
             optimizer: Optimizer::Adam,
             drop_member: DropMember::Half,
             hops: 2,
+            inner_activation: Activation::None,
+            activation: None,
+            augment: Augment::default(),
         }
     }
 }
@@ -68,53 +84,28 @@ pub struct Trained {
     pub losses: Vec<f64>,
 }
 
+/// What training sees of a graph.
+#[derive(Clone, Copy, Debug)]
+pub enum Inputs<'a> {
+    /// One row a cluster and no messages: StructComp.
+    Clusters(&'a Compressed<'a>),
+    /// One row a node and messages in every step: what StructComp is compared with. Models of two views
+    /// augment both; the others see the features after the hops.
+    Nodes(&'a Features),
+}
+
 impl Training {
-    /// Trains on compressed features. `on_epoch` hears of every epoch and ends training by `false`.
+    /// Trains for all epochs. `on_epoch` hears of each and ends training by `false`.
     pub fn train(
         &self,
-        compressed: &Compressed,
+        inputs: Inputs,
         graph: &Graph,
         seed: Seed,
         mut on_epoch: impl FnMut(Epoch) -> bool,
     ) -> Result<Trained> {
-        self.check()?;
-        let mut objective = self.model.objective(compressed, graph, seed)?;
-        let network = self.network(compressed.features().cols());
-        let mut parameters = network.initial(seed);
-        let untrained = self.encoder(&network, &parameters);
-        let mut adam =
-            Adam::new(self.optimizer, self.learning_rate as f32, self.weight_decay as f32, network.len());
-        let first = fastest(compressed.features());
-        let mut losses = Vec::with_capacity(self.epochs);
-        for epoch in 0..self.epochs {
-            // x = PᵀX, and for two views x' with members dropped.
-            let mut views = vec![Cow::Borrowed(&*first)];
-            if self.model.two_views() {
-                let second = compressed.drop_member(self.drop_member, seed, epoch)?;
-                views.push(Cow::Owned(fastest(&second).into_owned()));
-            }
-            // z = f(x), and the loss with its gradient in z.
-            let traces: Vec<_> = views.iter().map(|view| network.forward(&parameters, view)).collect();
-            let outputs: Vec<&[f32]> = traces.iter().map(|trace| trace.output()).collect();
-            let loss = objective.loss(&outputs, network.outputs(), epoch)?;
-            let mut gradient = vec![0.0; network.len()];
-            for ((view, trace), of_output) in views.iter().zip(&traces).zip(loss.gradients) {
-                network.backward(&parameters, view, trace, of_output, &mut gradient);
-            }
-            adam.step(&mut parameters, &gradient);
-            if !loss.value.is_finite() || !parameters.iter().all(|parameter| parameter.is_finite()) {
-                return Err(Error::Input(format!(
-                    "training {} went beyond all numbers in epoch {}; lower the learning rate",
-                    self.model.name(),
-                    epoch + 1
-                )));
-            }
-            losses.push(loss.value);
-            if !on_epoch(Epoch { number: epoch + 1, loss: loss.value }) {
-                break;
-            }
-        }
-        Ok(Trained { encoder: self.encoder(&network, &parameters), untrained, losses })
+        let mut trainer = Trainer::new(self, inputs, graph, seed)?;
+        while trainer.epochs() < self.epochs && on_epoch(trainer.step()?) {}
+        Ok(trainer.finish())
     }
 
     fn check(&self) -> Result<()> {
@@ -128,7 +119,7 @@ impl Training {
             _ if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) => {
                 wrong("the weight decay must be 0 or more")
             }
-            _ => Ok(()),
+            _ => self.augment.check(),
         }
     }
 
@@ -139,16 +130,17 @@ impl Training {
             .map(|at| Layer {
                 inputs: if at == 0 { features } else { hidden },
                 outputs: hidden,
-                activation: if at + 1 == self.layers {
-                    self.model.last_activation()
-                } else {
-                    Activation::None
+                activation: match at + 1 == self.layers {
+                    true => self.activation.unwrap_or(self.model.last_activation()),
+                    false => self.inner_activation,
                 },
+                passes: self.model.propagates_between_layers(),
             })
             .collect();
         if let Some(width) = self.model.head(hidden) {
-            layers.push(Layer { inputs: hidden, outputs: width, activation: Activation::Elu });
-            layers.push(Layer { inputs: width, outputs: hidden, activation: Activation::None });
+            let head = |inputs, outputs, activation| Layer { inputs, outputs, activation, passes: false };
+            layers.push(head(hidden, width, Activation::Elu));
+            layers.push(head(width, hidden, Activation::None));
         }
         Network::new(layers)
     }
@@ -159,14 +151,183 @@ impl Training {
     }
 }
 
+/// Training under way, epoch by epoch.
+///
+/// ```
+/// use structcomp::{Compressed, Inputs, Partitioning, Seed, Trainer, Training, data};
+///
+/// let demo = data::Synthetic::named("demo").unwrap().generate(Seed(0))?;
+/// let features = demo.features.as_ref().unwrap();
+/// let partition = Partitioning { clusters: Some(200), ..Partitioning::default() }.partition(&demo.graph, Seed(0))?;
+/// let compressed = Compressed::new(features, &partition)?;
+///
+/// let training = Training { hidden: 32, ..Training::default() };
+/// let mut trainer = Trainer::new(&training, Inputs::Clusters(&compressed), &demo.graph, Seed(0))?;
+/// let first = trainer.step()?.loss;
+/// let last = (0..20).map(|_| trainer.step().map(|epoch| epoch.loss)).last().unwrap()?;
+/// assert!(last < first);
+/// let embedding = trainer.finish().encoder.embed(&demo.graph, features)?;
+/// assert_eq!(embedding.cols(), 32);
+/// # Ok::<(), structcomp::Error>(())
+/// ```
+pub struct Trainer<'a> {
+    training: Training,
+    seed: Seed,
+    graph: &'a Graph,
+    rows: Rows<'a>,
+    network: Network,
+    objective: Box<dyn Objective>,
+    initial: Vec<f32>,
+    parameters: Vec<f32>,
+    adam: Adam,
+    losses: Vec<f64>,
+}
+
+/// Where the rows of an epoch come from.
+enum Rows<'a> {
+    Clusters {
+        compressed: &'a Compressed<'a>,
+        first: Cow<'a, Features>,
+    },
+    /// Augmented anew in every epoch.
+    Nodes(&'a Features),
+    /// Features after all hops, for encoders that are linear behind them.
+    Propagated(Features),
+}
+
+/// The rows of one view, and the messages between them.
+struct View<'v> {
+    x: Cow<'v, Features>,
+    messages: Option<Messages>,
+}
+
+impl<'a> Trainer<'a> {
+    /// Ready for the first epoch.
+    pub fn new(training: &Training, inputs: Inputs<'a>, graph: &'a Graph, seed: Seed) -> Result<Self> {
+        training.check()?;
+        let (features, rows) = match inputs {
+            Inputs::Clusters(compressed) => (compressed.features(), compressed.partition().nodes()),
+            Inputs::Nodes(features) => (features, features.rows()),
+        };
+        if rows != graph.nodes() {
+            let nodes = graph.nodes();
+            return Err(Error::Input(format!(
+                "there are features for {rows} nodes, but the graph has {nodes}"
+            )));
+        }
+        let network = training.network(features.cols());
+        let model = &training.model;
+        let objective = match inputs {
+            Inputs::Clusters(compressed) => model.objective(compressed.partition(), graph, seed)?,
+            // Every node is a cluster of its own: the coarse graph is then the graph.
+            Inputs::Nodes(_) => model.objective(&Partition::new((0..rows as u32).collect())?, graph, seed)?,
+        };
+        let rows = match inputs {
+            Inputs::Clusters(compressed) => {
+                Rows::Clusters { compressed, first: fastest(Cow::Borrowed(compressed.features())) }
+            }
+            Inputs::Nodes(features) if model.two_views() => Rows::Nodes(features),
+            Inputs::Nodes(features) => {
+                let propagation = Propagation::new(graph, Normalization::Symmetric);
+                let propagated = propagation.power(features, training.hops)?;
+                Rows::Propagated(fastest(Cow::Owned(propagated)).into_owned())
+            }
+        };
+        let initial = network.initial(seed);
+        let (rate, decay) = (training.learning_rate as f32, training.weight_decay as f32);
+        Ok(Self {
+            adam: Adam::new(training.optimizer, rate, decay, network.len()),
+            parameters: initial.clone(),
+            losses: Vec::with_capacity(training.epochs),
+            training: training.clone(),
+            seed,
+            graph,
+            rows,
+            network,
+            objective,
+            initial,
+        })
+    }
+
+    /// How many epochs are done.
+    pub fn epochs(&self) -> usize {
+        self.losses.len()
+    }
+
+    /// The loss of every epoch so far.
+    pub fn losses(&self) -> &[f64] {
+        &self.losses
+    }
+
+    /// One epoch.
+    pub fn step(&mut self) -> Result<Epoch> {
+        let epoch = self.losses.len();
+        // x = PᵀX, and for two views x' with members dropped.
+        let views = self.views(epoch)?;
+        // z = f(x), and the loss with its gradient in z.
+        let forward = |view: &View| self.network.forward(&self.parameters, &view.x, view.messages.as_ref());
+        let traces: Vec<_> = views.iter().map(forward).collect();
+        let outputs: Vec<&[f32]> = traces.iter().map(|trace| trace.output()).collect();
+        let loss = self.objective.loss(&outputs, self.network.outputs(), epoch)?;
+        let mut gradient = vec![0.0; self.network.len()];
+        for ((view, trace), of_output) in views.iter().zip(&traces).zip(loss.gradients) {
+            let messages = view.messages.as_ref();
+            self.network.backward(&self.parameters, &view.x, messages, trace, of_output, &mut gradient);
+        }
+        self.adam.step(&mut self.parameters, &gradient);
+        if !loss.value.is_finite() || !self.parameters.iter().all(|parameter| parameter.is_finite()) {
+            return Err(Error::Input(format!(
+                "training {} went beyond all numbers in epoch {}; lower the learning rate",
+                self.training.model.name(),
+                epoch + 1
+            )));
+        }
+        self.losses.push(loss.value);
+        Ok(Epoch { number: epoch + 1, loss: loss.value })
+    }
+
+    fn views(&self, epoch: usize) -> Result<Vec<View<'_>>> {
+        let still = |x| View { x, messages: None };
+        match &self.rows {
+            Rows::Propagated(x) => Ok(vec![still(Cow::Borrowed(x))]),
+            Rows::Clusters { compressed, first } => {
+                let mut views = vec![still(Cow::Borrowed(&**first))];
+                if self.training.model.two_views() {
+                    let second = compressed.drop_member(self.training.drop_member, self.seed, epoch)?;
+                    views.push(still(fastest(Cow::Owned(second))));
+                }
+                Ok(views)
+            }
+            Rows::Nodes(x) => {
+                let view = |number| {
+                    let (x, messages) =
+                        self.training.augment.view(x, self.graph, self.seed, epoch, number)?;
+                    Ok(View { x: fastest(Cow::Owned(x)), messages: Some(messages) })
+                };
+                [0, 1].into_iter().map(view).collect()
+            }
+        }
+    }
+
+    /// What training gave.
+    pub fn finish(self) -> Trained {
+        let encoder = |parameters: &[f32]| self.training.encoder(&self.network, parameters);
+        Trained {
+            encoder: encoder(&self.parameters),
+            untrained: encoder(&self.initial),
+            losses: self.losses.clone(),
+        }
+    }
+}
+
 /// Entries of sparse features from which on a dense product is the faster one, as a share.
 const DENSE: f64 = 0.15;
 
 /// Features in the form that the first layer multiplies faster.
-fn fastest(x: &Features) -> Cow<'_, Features> {
-    match x {
+fn fastest(x: Cow<'_, Features>) -> Cow<'_, Features> {
+    match &*x {
         Features::Sparse(sparse) if share(sparse) > DENSE => Cow::Owned(Features::Dense(x.to_dense())),
-        _ => Cow::Borrowed(x),
+        _ => x,
     }
 }
 

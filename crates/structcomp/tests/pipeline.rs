@@ -5,7 +5,7 @@
 mod published;
 
 use structcomp::{
-    Compressed, Dataset, Encoder, Features, Partitioning, Preset, Seed, SplitSet, classify, data,
+    Compressed, Dataset, Encoder, Features, Inputs, Partitioning, Preset, Seed, SplitSet, classify, data,
 };
 
 fn trained(cora: &Dataset, model: &str, seed: Seed) -> Encoder {
@@ -14,7 +14,7 @@ fn trained(cora: &Dataset, model: &str, seed: Seed) -> Encoder {
     let config = Partitioning { clusters: Some(preset.clusters), ..Partitioning::default() };
     let partition = config.partition(&cora.graph, seed).unwrap();
     let compressed = Compressed::new(features, &partition).unwrap();
-    preset.training.train(&compressed, &cora.graph, seed, |_| true).unwrap().encoder
+    preset.training.train(Inputs::Clusters(&compressed), &cora.graph, seed, |_| true).unwrap().encoder
 }
 
 /// The accuracy of each model with the paper's settings on the authors' splits, over Â²X at 80.5 for the

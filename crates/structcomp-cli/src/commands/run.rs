@@ -13,8 +13,9 @@ use std::{
     time::Instant,
 };
 use structcomp::{
-    Accuracy, Comparison, Compressed, Dataset, Features, MatrixLayout, MatrixWriter, Model, Normalization,
-    Partitioning, Preset, Propagation, Quality, Training, classify, peak_rss_bytes, write_text,
+    Accuracy, Comparison, Compressed, Dataset, Features, Inputs, MatrixLayout, MatrixWriter, Model,
+    Normalization, Partitioning, Preset, Propagation, Quality, Training, classify, peak_rss_bytes,
+    write_text,
 };
 
 #[derive(Args)]
@@ -171,7 +172,7 @@ impl Run {
         seconds.compress = lap.time();
 
         spinner.set_message(format!("training {}", training.model.name()));
-        let trained = training.train(&compressed, &dataset.graph, seed, |epoch| {
+        let trained = training.train(Inputs::Clusters(&compressed), &dataset.graph, seed, |epoch| {
             spinner.set_message(format!(
                 "training {}: epoch {} of {}, loss {:.4}",
                 training.model.name(),

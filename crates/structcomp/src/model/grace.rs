@@ -40,7 +40,7 @@ impl Grace {
 const BLOCK: usize = 128;
 
 impl Objective for Grace {
-    fn loss(&mut self, views: &[&[f32]], width: usize, _: usize) -> Result<Loss> {
+    fn loss(&self, views: &[&[f32]], width: usize, _: usize) -> Result<Loss> {
         let (first, second) = (Unitary::new(views[0], width), Unitary::new(views[1], width));
         let (u, v) = (&first.values[..], &second.values[..]);
         let rows = u.len() / width;
@@ -206,9 +206,9 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_formula() {
-        let mut objective = Grace { tau: 0.4, projection: None };
+        let objective = Grace { tau: 0.4, projection: None };
         let views = [some_rows(7, 5, 1), some_rows(7, 5, 2)];
-        check_gradient(&mut objective, &views, 5, |views| twin(views, 5, 0.4));
+        check_gradient(&objective, &views, 5, |views| twin(views, 5, 0.4));
     }
 
     #[test]

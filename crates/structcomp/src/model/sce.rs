@@ -74,7 +74,7 @@ impl Pairs {
 }
 
 impl Objective for Pairs {
-    fn loss(&mut self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss> {
+    fn loss(&self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss> {
         let z = views[0];
         let (starts, others) = self.draw(epoch);
         // LZ row by row, L the Laplacian of the pairs; then T = Σ z·LZ, each pair met from both sides.
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_pairs() {
-        let mut objective = pairs(7);
+        let objective = pairs(7);
         let (starts, others) = objective.draw(0);
         let twin = |views: &[Vec<f64>]| {
             let row = |i: usize| &views[0][i * 3..][..3];
@@ -131,12 +131,12 @@ mod tests {
                 .sum();
             3.0 / (all / 2.0)
         };
-        check_gradient(&mut objective, &[some_rows(7, 3, 2)], 3, twin);
+        check_gradient(&objective, &[some_rows(7, 3, 2)], 3, twin);
     }
 
     #[test]
     fn the_expected_sum_is_twice_the_draws_times_the_spread() {
-        let mut objective = pairs(40);
+        let objective = pairs(40);
         let z = some_rows(40, 6, 5);
         let mean = |j: usize| (0..40).map(|i| z[i * 6 + j] as f64).sum::<f64>() / 40.0;
         let spread: f64 = (0..40 * 6).map(|at| (z[at] as f64 - mean(at % 6)).powi(2)).sum();
