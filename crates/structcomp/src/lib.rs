@@ -36,7 +36,9 @@ pub use compress::{CoarseWeights, Coarsening, Compressed, DropMember};
 pub use data::Dataset;
 pub use encoder::Encoder;
 pub use error::{Error, Result, human_bytes};
-pub use evaluate::{Accuracy, Agreement, Clustering, Comparison, HeldOut, KMeans, LinkScore, classify};
+pub use evaluate::{
+    Accuracy, Agreement, Clustering, Comparison, HeldOut, KMeans, LinkScore, Mlp, Probe, Softmax, classify,
+};
 pub use features::{Dense, FeatureNorm, Features, StandIn};
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;
