@@ -24,6 +24,7 @@ mod partition;
 mod preset;
 mod propagate;
 mod random;
+mod report;
 mod sparse;
 mod splits;
 mod summary;
@@ -57,6 +58,7 @@ pub use partition::{
 pub use preset::Preset;
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};
+pub use report::ReportPage;
 pub use sparse::Csr;
 pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
 pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};
