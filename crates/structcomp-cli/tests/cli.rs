@@ -271,6 +271,11 @@ fn every_model_runs_and_leaves_its_results() {
         let npy = std::fs::read(folder.path().join(model).join("embedding.npy")).unwrap();
         assert_eq!(npy.len(), 128 + 2708 * 32 * 4, "a header and a row a node");
         assert!(npy.starts_with(b"\x93NUMPY"));
+        let page = std::fs::read_to_string(folder.path().join(model).join("report.html")).unwrap();
+        assert!(page.contains(&format!("<h1>demo (synthetic): {model}</h1>")), "{page}");
+        assert_eq!(page.matches("<svg").count(), 3, "the embedding, the loss and the clusters");
+        let mean = report["accuracy"]["mean"].as_f64().unwrap();
+        assert!(page.contains(&format!("{mean:.2} ± ")) && page.contains("two hops, no training"));
     }
 }
 

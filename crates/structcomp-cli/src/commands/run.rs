@@ -14,7 +14,8 @@ use std::{
 };
 use structcomp::{
     Accuracy, Comparison, Compressed, Dataset, Features, MatrixLayout, MatrixWriter, Model, Normalization,
-    Partitioning, Preset, Propagation, Quality, Training, classify, peak_rss_bytes, write_text,
+    Partition, Partitioning, Preset, Propagation, Quality, ReportPage, Training, classify, peak_rss_bytes,
+    write_text,
 };
 
 #[derive(Args)]
@@ -59,7 +60,7 @@ pub(crate) struct Run {
     /// How many random splits to make
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     runs: u32,
-    /// A folder for the embedding and run.json
+    /// A folder for the embedding, run.json and report.html
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -232,6 +233,7 @@ impl Run {
         };
         if let Some(out) = &self.out {
             write_text(out.join("run.json"), &serde_json::to_string_pretty(&report)?)?;
+            report.page(&dataset, &trained.losses, &partition, &embedding).write(out.join("report.html"))?;
         }
         spinner.finish_and_clear();
         match self.common.json {
@@ -262,6 +264,22 @@ impl Run {
     }
 }
 
+impl Seconds {
+    fn stages(&self) -> Vec<(String, f64)> {
+        let Self { load, partition, compress, train, embed, evaluate, total } = self;
+        let stages = [
+            ("load", load),
+            ("partition", partition),
+            ("compress", compress),
+            ("train", train),
+            ("embed", embed),
+            ("evaluate", evaluate),
+            ("all", total),
+        ];
+        stages.map(|(name, seconds)| (name.to_owned(), *seconds)).to_vec()
+    }
+}
+
 /// Seconds since it was last asked.
 struct Lap(Instant);
 
@@ -287,6 +305,70 @@ fn write_embedding(path: &Path, embedding: &structcomp::Dense, dataset: &Dataset
 }
 
 impl Report {
+    /// The same to look at.
+    fn page<'a>(
+        &'a self,
+        dataset: &'a Dataset,
+        losses: &'a [f64],
+        partition: &'a Partition,
+        embedding: &'a Features,
+    ) -> ReportPage<'a> {
+        let Self { data, model, train, seconds, partition: clusters, .. } = self;
+        let synthetic = if data.synthetic { " (synthetic)" } else { "" };
+        let quality = &clusters.quality;
+        let mut facts = vec![
+            ("data", format!("{}{synthetic}", data.name)),
+            ("nodes", grouped(data.nodes as u64)),
+            ("edges", grouped(data.edges as u64)),
+            ("features", data.features.map_or_else(|| "none".into(), |width| grouped(width as u64))),
+            ("classes", data.classes.map_or_else(|| "none".into(), |classes| grouped(classes as u64))),
+            ("clusters", format!("{} by {}", grouped(quality.clusters as u64), clusters.method)),
+            ("edges cut", format!("{:.1} %", 100.0 * quality.cut_share)),
+            ("model", model.model.name().to_owned()),
+            (
+                "epochs",
+                format!("{}, {:.1} ms each", grouped(train.epochs as u64), 1e3 * train.seconds_per_epoch),
+            ),
+            ("embedding", format!("{} numbers a node", grouped(embedding.cols() as u64))),
+            ("layers", model.layers.to_string()),
+            ("learning rate", model.learning_rate.to_string()),
+            ("weight decay", model.weight_decay.to_string()),
+            ("seed", self.seed.to_string()),
+            ("threads", self.threads.to_string()),
+            ("version", self.version.to_owned()),
+            ("sha256 of the data", data.sha256.clone()),
+        ];
+        facts.extend(data.notes.iter().map(|note| ("note", note.clone())));
+        let mut page = ReportPage {
+            about: "An embedding by training on clusters, beside the same without training.",
+            facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            losses,
+            partition: Some(partition),
+            embedding: match embedding {
+                Features::Dense(embedding) => Some(embedding),
+                Features::Sparse(_) => None,
+            },
+            labels: dataset.labels.as_ref(),
+            seconds: seconds.stages(),
+            peak_rss_bytes: self.peak_rss_bytes,
+            title: format!("{}{synthetic}: {}", data.name, model.model.name()),
+            ..ReportPage::default()
+        };
+        if let (Some(judged), Some(untrained)) = (&self.accuracy, &self.untrained) {
+            page.accuracy = vec![
+                ("embedding".into(), &judged.accuracy),
+                ("X, the features alone".into(), &untrained.features),
+                ("Â²X, two hops, no training".into(), &untrained.propagated),
+                ("the encoder, not trained".into(), &untrained.encoder),
+            ];
+            let runs = judged.accuracy.runs;
+            page.protocol =
+                format!("Mean ± deviation over {runs} splits ({}), {}.", judged.splits, judged.classifier);
+            page.comparisons = vec![("Â²X".into(), judged.against_propagated)];
+        }
+        page
+    }
+
     fn text(&self) -> String {
         let mut lines = Lines::default();
         let synthetic = if self.data.synthetic { " (synthetic)" } else { "" };
