@@ -280,6 +280,27 @@ fn every_model_runs_and_leaves_its_results() {
 }
 
 #[test]
+fn links_are_held_out_before_anything_else() {
+    let folder = folder();
+    let args = ["run", "--epochs", "3", "--hidden", "32", "--runs", "2", "--out", "r"];
+    let whole = json(folder.path(), &[&args[..], &["--json"]].concat());
+    assert!(whole.get("links").is_none());
+    let held = json(folder.path(), &[&args[..], &["--links", "--json"]].concat());
+    let edges = |report: &Value| report["data"]["edges"].as_u64().unwrap();
+    let out = held["links"]["held_out"].as_u64().unwrap();
+    assert_eq!((out, edges(&held) + out), ((edges(&whole) + 5) / 10, edges(&whole)));
+    for score in [&held["links"], &held["links"]["untrained"]["propagated"]] {
+        assert!(score["auc"].as_f64().unwrap() > 0.6, "{score}");
+        assert!(score["average_precision"].as_f64().unwrap() > 0.6, "{score}");
+    }
+    assert_eq!(held["data"]["notes"][1], format!("{out} edges were held out"));
+    let said = stdout(folder.path(), &[&args[..], &["--links=0.2"]].concat());
+    assert!(said.contains("AUC, average precision") && said.contains("edges held out"), "{said}");
+    assert!(failure(folder.path(), &[&args[..], &["--links=1.5"]].concat()).1.contains("between 0 and 1"));
+    assert_eq!(failure(folder.path(), &[&args[..], &["--links=many"]].concat()).0, 2);
+}
+
+#[test]
 fn a_run_does_not_depend_on_threads() {
     let folder = folder();
     for model in structcomp::Model::NAMES {
