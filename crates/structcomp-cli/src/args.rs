@@ -1,12 +1,13 @@
 //! The flags, as typed. Those that mean the same for every command are written once.
 
 use crate::commands::{
-    convert::Convert, datasets::Datasets, generate::Generate, info::Info, partition::Partition, run::Run,
+    convert::Convert, datasets::Datasets, evaluate::Evaluate, generate::Generate, info::Info,
+    partition::Partition, run::Run,
 };
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
-use structcomp::{Budget, Dataset, Export, FeatureNorm, Seed, StandIn, data};
+use structcomp::{Budget, Dataset, Export, FeatureNorm, Features, Seed, StandIn, data};
 
 /// Node embeddings by graph contrastive learning, without message passing in training.
 ///
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Split the nodes into clusters that cut few edges
     Partition(Partition),
+    /// What an embedding made anywhere is worth
+    Evaluate(Evaluate),
     /// Everything from data to a judged embedding
     Run(Run),
 }
@@ -170,6 +173,12 @@ impl Input {
             Some(edges) => self.reading.load_files(edges, common),
             None => self.reading.load(&self.data, common),
         }
+    }
+
+    /// Reads an embedding of the data's nodes, which is never scaled.
+    pub(crate) fn embedding(&self, file: &Path, dataset: &Dataset, common: &Common) -> Result<Features> {
+        let options = data::Options { feature_norm: FeatureNorm::None, ..self.reading.options(common) };
+        Ok(data::open_embedding(file, dataset, &options)?)
     }
 
     /// What the user asked for, for messages.

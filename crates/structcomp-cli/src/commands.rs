@@ -2,7 +2,9 @@
 
 pub(crate) mod convert;
 pub(crate) mod datasets;
+pub(crate) mod evaluate;
 pub(crate) mod generate;
 pub(crate) mod info;
+mod judged;
 pub(crate) mod partition;
 pub(crate) mod run;

@@ -31,6 +31,7 @@ fn run(cli: args::Cli) -> anyhow::Result<()> {
         args::Command::Generate(generate) => generate.run(),
         args::Command::Convert(convert) => convert.run(),
         args::Command::Partition(partition) => partition.run(),
+        args::Command::Evaluate(evaluate) => evaluate.run(),
         args::Command::Run(run) => run.run(),
     }
 }

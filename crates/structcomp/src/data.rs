@@ -213,6 +213,14 @@ pub fn open_table(path: impl AsRef<Path>, options: &Options) -> Result<Table> {
     Ok(Table { ids: table.ids.unwrap_or_default(), features, labels: table.labels })
 }
 
+/// Reads the embedding of a dataset's nodes from any table that [`open_table`] reads, in the order
+/// of the nodes: rows with ids are joined by id, others are taken as they stand.
+pub fn open_embedding(path: impl AsRef<Path>, dataset: &Dataset, options: &Options) -> Result<Features> {
+    let path = path.as_ref();
+    let table = open_table(path, options)?;
+    tables::rows_of_nodes(table, &dataset.ids, dataset.graph.nodes()).map_err(|error| error.within(path))
+}
+
 /// Whether a file holds rows of numbers that cannot be edges: a numpy array that is not of whole
 /// numbers.
 pub fn is_matrix(path: impl AsRef<Path>) -> Result<bool> {

@@ -4,14 +4,15 @@ mod clustering;
 mod links;
 mod logistic;
 mod paired;
+mod probe;
 mod rows;
 
 pub use clustering::{Agreement, Clustering, KMeans};
 pub use links::{HeldOut, LinkScore};
 pub use paired::Comparison;
+pub use probe::{Mlp, Probe, Softmax};
 
-use crate::{Error, Features, Labels, Result, Split, SplitSet};
-use logistic::Classifier;
+use crate::{Error, Features, Labels, Result, Seed, Split, SplitSet};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -46,18 +47,37 @@ pub struct Accuracy {
 /// # Ok::<(), structcomp::Error>(())
 /// ```
 pub fn classify(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Accuracy> {
+    // This probe draws nothing, so any seed will do.
+    Probe::Logistic { c }.classify(x, labels, splits, Seed(0))
+}
+
+/// The nodes of a split that have a class, as `(node, class)`.
+struct Nodes {
+    train: Vec<(u32, u32)>,
+    validation: Vec<(u32, u32)>,
+    test: Vec<(u32, u32)>,
+}
+
+/// What `judge` makes of each split, given its number and its nodes.
+fn over_splits(
+    x: &Features,
+    labels: &Labels,
+    splits: &SplitSet,
+    judge: impl Fn(usize, &Nodes) -> Result<f64> + Sync,
+) -> Result<Accuracy> {
     if labels.nodes() != x.rows() {
         let (rows, nodes) = (x.rows(), labels.nodes());
         return Err(Error::Input(format!("the embedding has {rows} rows, but {nodes} nodes have labels")));
     }
-    if !(c.is_finite() && c > 0.0) {
-        return Err(Error::Input(format!("C is {c}, but must be above 0")));
+    if x.cols() == 0 {
+        return Err(Error::Input("the embedding has no columns".into()));
     }
     if splits.splits.is_empty() {
         return Err(Error::Input(format!("'{}' holds no split", splits.name)));
     }
     let run = |(number, split): (usize, &Split)| {
-        accuracy(x, labels, split, c)
+        Nodes::of(split, labels)
+            .and_then(|nodes| judge(number, &nodes))
             .map_err(|error| Error::Input(format!("split {} of '{}': {error}", number + 1, splits.name)))
     };
     // Collected before any is looked at, so that the first error is the one reported.
@@ -74,21 +94,21 @@ impl Accuracy {
     }
 }
 
-fn accuracy(x: &Features, labels: &Labels, split: &Split, c: f64) -> Result<f64> {
-    let train = labelled(labels, &split.train)?;
-    let test = labelled(labels, &split.test)?;
-    let wrong = |what: &str| Err(Error::Input(what.into()));
-    match train.first() {
-        None => return wrong("no training node has a label"),
-        Some(&(_, first)) if train.iter().all(|&(_, class)| class == first) => {
-            return wrong("all training nodes are of one class, so there is nothing to tell apart");
+impl Nodes {
+    fn of(split: &Split, labels: &Labels) -> Result<Self> {
+        let [train, validation, test] =
+            [&split.train, &split.validation, &split.test].map(|nodes| labelled(labels, nodes));
+        let nodes = Self { train: train?, validation: validation?, test: test? };
+        let wrong = |what: &str| Err(Error::Input(what.into()));
+        match nodes.train.first() {
+            None => wrong("no training node has a label"),
+            Some(&(_, first)) if nodes.train.iter().all(|&(_, class)| class == first) => {
+                wrong("all training nodes are of one class, so there is nothing to tell apart")
+            }
+            Some(_) if nodes.test.is_empty() => wrong("no test node has a label"),
+            Some(_) => Ok(nodes),
         }
-        Some(_) if test.is_empty() => return wrong("no test node has a label"),
-        Some(_) => {}
     }
-    let classifier = Classifier::fit(x, &train, c)?;
-    let right = |&&(node, class): &&(u32, u32)| classifier.predict(x, node) == class;
-    Ok(100.0 * test.par_iter().with_min_len(64).filter(right).count() as f64 / test.len() as f64)
 }
 
 /// Those of `nodes` that have a class, with it.

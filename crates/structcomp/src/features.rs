@@ -131,6 +131,17 @@ impl Features {
         }
     }
 
+    /// The rows of these numbers, in that order.
+    pub(crate) fn select(&self, rows: &[u32]) -> Self {
+        match self {
+            Self::Dense(x) => {
+                let values: Vec<f32> = rows.iter().flat_map(|&row| x.row(row as usize)).copied().collect();
+                Self::Dense(Dense { rows: rows.len(), cols: x.cols, values: values.into() })
+            }
+            Self::Sparse(x) => Self::Sparse(x.select(rows)),
+        }
+    }
+
     /// The same matrix with every value stored.
     pub fn to_dense(&self) -> Dense {
         match self {
@@ -243,6 +254,14 @@ mod tests {
         }
         assert_eq!((dense().nonzeros(), sparse().nonzeros()), (3, 3));
         assert_eq!((dense().zero_rows(), sparse().zero_rows()), (1, 1));
+    }
+
+    #[test]
+    fn rows_are_selected_in_the_order_asked_for() {
+        for x in [dense(), sparse()] {
+            assert_eq!(x.select(&[2, 0, 0]).to_dense().values(), [1.0, 0.0, 3.0, -4.0, 3.0, -4.0]);
+            assert_eq!((x.select(&[]).rows(), x.select(&[]).cols()), (0, 2));
+        }
     }
 
     #[test]

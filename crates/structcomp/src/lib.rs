@@ -24,6 +24,7 @@ mod partition;
 mod preset;
 mod propagate;
 mod random;
+mod report;
 mod sparse;
 mod splits;
 mod summary;
@@ -38,7 +39,9 @@ pub use compress::{CoarseWeights, Coarsening, Compressed, DropMember};
 pub use data::Dataset;
 pub use encoder::Encoder;
 pub use error::{Error, Result, human_bytes};
-pub use evaluate::{Accuracy, Agreement, Clustering, Comparison, HeldOut, KMeans, LinkScore, classify};
+pub use evaluate::{
+    Accuracy, Agreement, Clustering, Comparison, HeldOut, KMeans, LinkScore, Mlp, Probe, Softmax, classify,
+};
 pub use features::{Dense, FeatureNorm, Features, StandIn};
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;
@@ -57,6 +60,7 @@ pub use partition::{
 pub use preset::Preset;
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};
+pub use report::ReportPage;
 pub use sparse::Csr;
 pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
 pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};

@@ -5,6 +5,7 @@ mod algebraic_jc;
 mod coarsening;
 mod config;
 mod connections;
+mod histogram;
 mod label_propagation;
 mod level;
 #[cfg(feature = "metis")]
@@ -21,12 +22,14 @@ pub use affinity_gs::AffinityGs;
 pub use algebraic_jc::AlgebraicJc;
 pub use coarsening::Reduction;
 pub use config::{METHODS, Method, Partitioning, Refine};
+pub(crate) use histogram::{Frame, size_histogram};
 pub use label_propagation::LabelPropagation;
 #[cfg(feature = "metis")]
 pub use metis::Metis;
 pub use multilevel::Multilevel;
 pub use part_file::read_node_weights;
 pub use picture::Picture;
+pub(crate) use picture::{class_color, class_name};
 pub use quality::{Gap, Quality};
 pub use random::Random;
 pub use variation_neighborhoods::VariationNeighborhoods;

@@ -66,6 +66,18 @@ impl Csr {
         &mut self.values[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }
 
+    /// The rows of these numbers, in that order.
+    pub(crate) fn select(&self, rows: &[u32]) -> Self {
+        let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        for &row in rows {
+            let (columns, of_row) = self.row(row as usize);
+            indices.extend_from_slice(columns);
+            values.extend_from_slice(of_row);
+            offsets.push(indices.len() as u64);
+        }
+        Self { cols: self.cols, offsets, indices, values }
+    }
+
     /// Writes a row into `out`, zeros included.
     pub fn write_row(&self, row: usize, out: &mut [f32]) {
         out.fill(0.0);

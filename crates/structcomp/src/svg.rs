@@ -34,6 +34,17 @@ impl Svg {
         Self { text }
     }
 
+    /// An empty picture that stands within a page, which gives it size and background; `about` is
+    /// for those who cannot see it.
+    pub(crate) fn inline(width: f64, height: f64, about: &str) -> Self {
+        let text = format!(
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\" \
+             font-family=\"Helvetica, Arial, sans-serif\">\n",
+            escaped(about)
+        );
+        Self { text }
+    }
+
     pub(crate) fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), fill: &str) {
         self.line_of(format_args!(
             "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{fill}\"/>"
@@ -45,6 +56,30 @@ impl Svg {
         self.line_of(format_args!(
             "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{radius:.2}\" fill=\"{fill}\" stroke=\"white\" \
              stroke-width=\"0.6\"><title>{title}</title></circle>"
+        ));
+    }
+
+    /// A small circle, of which there may be thousands.
+    pub(crate) fn dot(&mut self, (x, y): (f64, f64), radius: f64, fill: &str) {
+        self.line_of(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{fill}\"/>"));
+    }
+
+    /// Straight lines from point to point.
+    pub(crate) fn curve(&mut self, points: &[(f64, f64)], stroke: &str, width: f64) {
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        self.line_of(format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"{width:.2}\" \
+             stroke-linejoin=\"round\"/>",
+            points.join(" ")
+        ));
+    }
+
+    /// A label that reads upwards, its middle at the position.
+    pub(crate) fn upright(&mut self, (x, y): (f64, f64), size: f64, fill: &str, text: &str) {
+        let text = escaped(text);
+        self.line_of(format_args!(
+            "<text transform=\"translate({x:.2} {y:.2}) rotate(-90)\" font-size=\"{size}\" fill=\"{fill}\" \
+             text-anchor=\"middle\">{text}</text>"
         ));
     }
 
@@ -79,7 +114,8 @@ impl Svg {
     }
 }
 
-fn escaped(text: &str) -> String {
+/// Text that cannot be taken for markup, in SVG and in HTML.
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -13,9 +13,9 @@ use std::{
     time::Instant,
 };
 use structcomp::{
-    Accuracy, Comparison, Compressed, Dataset, Features, Inputs, MatrixLayout, MatrixWriter, Model,
-    Normalization, Partitioning, Preset, Propagation, Quality, Training, classify, peak_rss_bytes,
-    write_text,
+    Accuracy, Comparison, Compressed, Dataset, Features, HeldOut, Inputs, LinkScore, MatrixLayout,
+    MatrixWriter, Model, Normalization, Partition, Partitioning, Preset, Propagation, Quality, ReportPage,
+    Training, classify, peak_rss_bytes, write_text,
 };
 
 #[derive(Args)]
@@ -25,6 +25,7 @@ use structcomp::{
   structcomp run
   structcomp run cora --model grace --out cora-grace
   structcomp run cora --model sce --splits authors.txt --json
+  structcomp run cora --model sce --links=0.1
   structcomp run --edges edges.csv --features x.npy --clusters 500 --out mine")]
 pub(crate) struct Run {
     /// The contrastive model
@@ -60,7 +61,11 @@ pub(crate) struct Run {
     /// How many random splits to make
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     runs: u32,
-    /// A folder for the embedding and run.json
+    /// Hold a share of the edges out before partitioning and training, and tell them from non-edges by the
+    /// cosine of embeddings [share, if none is given: 0.1]
+    #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "0.1")]
+    links: Option<f64>,
+    /// A folder for the embedding, run.json and report.html
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -85,6 +90,8 @@ struct Report {
     accuracy: Option<Judged>,
     #[serde(skip_serializing_if = "Option::is_none")]
     untrained: Option<Untrained>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    links: Option<Links>,
     seconds: Seconds,
     peak_rss_bytes: Option<u64>,
     seed: u64,
@@ -126,6 +133,21 @@ struct Untrained {
     encoder: Accuracy,
 }
 
+/// Edges that nothing was told about, told from as many non-edges.
+#[derive(Serialize)]
+struct Links {
+    held_out: usize,
+    #[serde(flatten)]
+    score: LinkScore,
+    untrained: UntrainedLinks,
+}
+
+#[derive(Serialize)]
+struct UntrainedLinks {
+    features: LinkScore,
+    propagated: LinkScore,
+}
+
 #[derive(Default, Serialize)]
 struct Seconds {
     load: f64,
@@ -143,7 +165,8 @@ impl Run {
         let started = Instant::now();
         let mut seconds = Seconds::default();
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
-        let dataset = self.input.load(&self.common)?;
+        let mut dataset = self.input.load(&self.common)?;
+        let held = self.hold_out(&mut dataset)?;
         let Some(features) = &dataset.features else {
             bail!("{} has no features to train on; --stand-in makes some from the graph", dataset.name)
         };
@@ -206,6 +229,10 @@ impl Run {
                 (splits.name.clone(), "logistic regression (liblinear's objective, C = 1)");
             judged = Some((Judged { accuracy, splits, classifier, against_propagated }, untrained));
         }
+        let links = match &held {
+            Some(held) => Some(Links::judge(held, &embedding, features)?),
+            None => None,
+        };
         seconds.evaluate = lap.time();
 
         let quality = Quality::of(&dataset.graph, &partition, dataset.labels.as_ref())?;
@@ -225,6 +252,7 @@ impl Run {
             },
             accuracy,
             untrained,
+            links,
             seconds,
             peak_rss_bytes: peak_rss_bytes(),
             seed: seed.0,
@@ -233,12 +261,22 @@ impl Run {
         };
         if let Some(out) = &self.out {
             write_text(out.join("run.json"), &serde_json::to_string_pretty(&report)?)?;
+            report.page(&dataset, &trained.losses, &partition, &embedding).write(out.join("report.html"))?;
         }
         spinner.finish_and_clear();
         match self.common.json {
             true => terminal::print_json(&report),
             false => terminal::print(&report.text()),
         }
+    }
+
+    /// Takes edges out of the data before anything is made of them.
+    fn hold_out(&self, dataset: &mut Dataset) -> Result<Option<HeldOut>> {
+        let Some(share) = self.links else { return Ok(None) };
+        let held = HeldOut::draw(&dataset.graph, share, self.common.seed())?;
+        dataset.graph = held.graph.clone();
+        dataset.source.notes.push(format!("{} edges were held out", grouped(held.positive.len() as u64)));
+        Ok(Some(held))
     }
 
     /// The number of clusters and how to train: the preset, and what was typed on top.
@@ -260,6 +298,33 @@ impl Run {
         training.hidden = self.hidden.unwrap_or(training.hidden);
         training.layers = self.layers.unwrap_or(training.layers);
         Ok((self.clusters.or(clusters), training))
+    }
+}
+
+impl Links {
+    fn judge(held: &HeldOut, embedding: &Features, features: &Features) -> Result<Self> {
+        let spread = Propagation::new(&held.graph, Normalization::Symmetric).power(features, 2)?;
+        Ok(Self {
+            held_out: held.positive.len(),
+            score: held.judge(embedding)?,
+            untrained: UntrainedLinks { features: held.judge(features)?, propagated: held.judge(&spread)? },
+        })
+    }
+}
+
+impl Seconds {
+    fn stages(&self) -> Vec<(String, f64)> {
+        let Self { load, partition, compress, train, embed, evaluate, total } = self;
+        let stages = [
+            ("load", load),
+            ("partition", partition),
+            ("compress", compress),
+            ("train", train),
+            ("embed", embed),
+            ("evaluate", evaluate),
+            ("all", total),
+        ];
+        stages.map(|(name, seconds)| (name.to_owned(), *seconds)).to_vec()
     }
 }
 
@@ -288,6 +353,82 @@ fn write_embedding(path: &Path, embedding: &structcomp::Dense, dataset: &Dataset
 }
 
 impl Report {
+    /// The same to look at.
+    fn page<'a>(
+        &'a self,
+        dataset: &'a Dataset,
+        losses: &'a [f64],
+        partition: &'a Partition,
+        embedding: &'a Features,
+    ) -> ReportPage<'a> {
+        let Self { data, model, train, seconds, partition: clusters, .. } = self;
+        let synthetic = if data.synthetic { " (synthetic)" } else { "" };
+        let quality = &clusters.quality;
+        let mut facts = vec![
+            ("data", format!("{}{synthetic}", data.name)),
+            ("nodes", grouped(data.nodes as u64)),
+            ("edges", grouped(data.edges as u64)),
+            ("features", data.features.map_or_else(|| "none".into(), |width| grouped(width as u64))),
+            ("classes", data.classes.map_or_else(|| "none".into(), |classes| grouped(classes as u64))),
+            ("clusters", format!("{} by {}", grouped(quality.clusters as u64), clusters.method)),
+            ("edges cut", format!("{:.1} %", 100.0 * quality.cut_share)),
+            ("model", model.model.name().to_owned()),
+            (
+                "epochs",
+                format!("{}, {:.1} ms each", grouped(train.epochs as u64), 1e3 * train.seconds_per_epoch),
+            ),
+            ("embedding", format!("{} numbers a node", grouped(embedding.cols() as u64))),
+            ("layers", model.layers.to_string()),
+            ("learning rate", model.learning_rate.to_string()),
+            ("weight decay", model.weight_decay.to_string()),
+            ("seed", self.seed.to_string()),
+            ("threads", self.threads.to_string()),
+            ("version", self.version.to_owned()),
+            ("sha256 of the data", data.sha256.clone()),
+        ];
+        facts.extend(data.notes.iter().map(|note| ("note", note.clone())));
+        let mut page = ReportPage {
+            about: "An embedding by training on clusters, beside the same without training.",
+            facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            losses,
+            partition: Some(partition),
+            embedding: match embedding {
+                Features::Dense(embedding) => Some(embedding),
+                Features::Sparse(_) => None,
+            },
+            labels: dataset.labels.as_ref(),
+            seconds: seconds.stages(),
+            peak_rss_bytes: self.peak_rss_bytes,
+            title: format!("{}{synthetic}: {}", data.name, model.model.name()),
+            ..ReportPage::default()
+        };
+        if let (Some(judged), Some(untrained)) = (&self.accuracy, &self.untrained) {
+            page.accuracy = vec![
+                ("embedding".into(), &judged.accuracy),
+                ("X, the features alone".into(), &untrained.features),
+                ("Â²X, two hops, no training".into(), &untrained.propagated),
+                ("the encoder, not trained".into(), &untrained.encoder),
+            ];
+            let runs = judged.accuracy.runs;
+            page.protocol =
+                format!("Mean ± deviation over {runs} splits ({}), {}.", judged.splits, judged.classifier);
+            page.comparisons = vec![("Â²X".into(), judged.against_propagated)];
+        }
+        if let Some(Links { held_out, score, untrained }) = &self.links {
+            let said = |LinkScore { auc, average_precision }: &LinkScore| {
+                format!("AUC {auc:.4}, average precision {average_precision:.4}")
+            };
+            let rows = [
+                ("links", score),
+                ("links by X", &untrained.features),
+                ("links by Â²X", &untrained.propagated),
+            ];
+            page.facts.extend(rows.map(|(name, score)| (name.to_owned(), said(score))));
+            page.facts.push(("edges held out".into(), grouped(*held_out as u64)));
+        }
+        page
+    }
+
     fn text(&self) -> String {
         let mut lines = Lines::default();
         let synthetic = if self.data.synthetic { " (synthetic)" } else { "" };
@@ -323,6 +464,18 @@ impl Report {
                 format!("{difference:+.2}"),
                 format!("against Â²X: {verdict} (paired test, p = {p_value:.1e})"),
             );
+        }
+        if let Some(Links { held_out, score, untrained }) = &self.links {
+            let mut row = |label: &str, LinkScore { auc, average_precision }: &LinkScore, about: String| {
+                lines.row(
+                    label,
+                    format!("{auc:.4}"),
+                    format!("AUC, average precision {average_precision:.4}{about}"),
+                );
+            };
+            row("links", score, format!("; {} edges held out", grouped(*held_out as u64)));
+            row("  X", &untrained.features, String::new());
+            row("  Â²X", &untrained.propagated, String::new());
         }
         let Seconds { load, partition, compress, train, embed, evaluate, total } = &self.seconds;
         lines.row(

@@ -4,8 +4,8 @@
 use super::edges::{Nodes, RawEdges};
 use super::table::NodeTable;
 use super::table::files::{open_features, open_labels};
-use super::{EdgeSource, Format, Options, Parts, bytes::Head, recognize};
-use crate::{Error, Labels, NodeIds, Result};
+use super::{EdgeSource, Format, Options, Parts, Table, bytes::Head, recognize};
+use crate::{Error, Features, Labels, NodeIds, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -183,6 +183,29 @@ fn labels_of_nodes(parts: &mut Parts, table: NodeTable) -> Result<Option<Labels>
         Some(names) => aligned.with_names(names.to_vec()).map(Some),
         None => Ok(Some(aligned)),
     }
+}
+
+/// The rows of a table in the order of the nodes.
+pub(super) fn rows_of_nodes(table: Table, nodes: &NodeIds, count: usize) -> Result<Features> {
+    let Table { ids, features, .. } = table;
+    let features = features.ok_or_else(|| Error::Input("has no column of numbers".into()))?;
+    let rows = features.rows();
+    if ids == NodeIds::Implicit || ids == *nodes {
+        return match rows == count {
+            true => Ok(features),
+            false => Err(Error::Input(format!(
+                "has {rows} rows but the graph has {count} nodes; give the embedding of this very graph, or an id column"
+            ))),
+        };
+    }
+    let places = Places::of(&ids, rows);
+    let places: Vec<Option<u32>> = (0..count as u32).map(|node| places.place(nodes, node)).collect();
+    if let Some(first) = places.iter().position(Option::is_none) {
+        let missing = places.iter().filter(|place| place.is_none()).count();
+        let name = nodes.name(first as u32);
+        return Err(Error::Input(format!("has no row for {missing} of {count} nodes, such as '{name}'")));
+    }
+    Ok(features.select(&places.into_iter().flatten().collect::<Vec<u32>>()))
 }
 
 /// Where each id stands among the nodes.

@@ -1,7 +1,9 @@
 //! Links told from an embedding: edges held out of a graph, and how they rank among non-edges.
 
-use crate::{EdgeList, Error, Graph, Result, Seed};
+use super::rows;
+use crate::{EdgeList, Error, Features, Graph, Result, Seed};
 use rand::seq::index;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// How well scores tell edges from non-edges.
@@ -86,6 +88,32 @@ impl HeldOut {
         negative.sort_unstable();
         Ok(Self { graph: with_edges(graph, &kept)?, positive, negative })
     }
+
+    /// How well the cosine of two rows tells edges from non-edges. The embedding must come from
+    /// [`graph`](Self::graph) alone: one that has seen the edges held out tells nothing.
+    pub fn judge(&self, x: &Features) -> Result<LinkScore> {
+        if x.rows() != self.graph.nodes() {
+            let (rows, nodes) = (x.rows(), self.graph.nodes());
+            return Err(Error::Input(format!(
+                "the embedding has {rows} rows but the graph has {nodes} nodes"
+            )));
+        }
+        let score =
+            |pairs: &[(u32, u32)]| pairs.par_iter().map(|&pair| cosine(x, pair)).collect::<Vec<f32>>();
+        LinkScore::of(&score(&self.positive), &score(&self.negative))
+    }
+}
+
+/// The cosine of two rows; 0 where one of them is zero.
+fn cosine(x: &Features, (u, v): (u32, u32)) -> f32 {
+    let spread = |row: u32| {
+        let mut values = vec![0.0; x.cols()];
+        rows::add_scaled(x, row as usize, 1.0, &mut values);
+        values
+    };
+    let (a, b) = (spread(u), spread(v));
+    let lengths = (rows::inner(&a, &a) * rows::inner(&b, &b)).sqrt();
+    if lengths > 0.0 { (rows::inner(&a, &b) / lengths) as f32 } else { 0.0 }
 }
 
 /// The graph on the same nodes with these of its edges, and their weights.
@@ -104,6 +132,7 @@ fn with_edges(graph: &Graph, edges: &[(u32, u32)]) -> Result<Graph> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dense;
     use proptest::prelude::*;
 
     #[test]
@@ -164,6 +193,22 @@ mod tests {
         assert_eq!(held, HeldOut::draw(&graph, 0.25, Seed(2)).unwrap());
         let other = HeldOut::draw(&graph, 0.25, Seed(3)).unwrap();
         assert!(held.positive != other.positive && held.negative != other.negative);
+    }
+
+    #[test]
+    fn links_are_told_by_the_angle_between_rows() {
+        let held = HeldOut {
+            graph: Graph::from_edges(4, &[]).unwrap(),
+            positive: vec![(0, 1)],
+            negative: vec![(0, 2), (0, 3)],
+        };
+        // Node 1 points as node 0 does, 2 elsewhere though far, and 3 nowhere.
+        let x = Dense::new(4, 2, vec![1.0, 1.0, 9.0, 8.0, 100.0, -50.0, 0.0, 0.0]).unwrap();
+        let score = held.judge(&Features::Dense(x)).unwrap();
+        assert_eq!((score.auc, score.average_precision), (1.0, 1.0));
+        let away = Dense::new(4, 1, vec![1.0, -5.0, 2.0, 0.0]).unwrap();
+        assert_eq!(held.judge(&Features::Dense(away)).unwrap().auc, 0.0);
+        assert!(held.judge(&Features::Dense(Dense::new(1, 1, vec![1.0]).unwrap())).is_err());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A partition to look at: how large the clusters are and, where they are few, how they hang together.
 
-use super::{Partition, Quality};
+use super::{Frame, Partition, Quality, size_histogram};
 use crate::random::mix;
-use crate::svg::{Anchor, FAINT, INK, PALETTE, Svg, round_step};
+use crate::svg::{Anchor, FAINT, INK, PALETTE, Svg};
 use crate::{Error, Graph, Labels, Result, atomic::AtomicFile};
 use rayon::prelude::*;
 use std::path::Path;
@@ -58,47 +58,12 @@ impl Picture<'_> {
         );
         svg.label((LEFT, 54.0), 13.0, FAINT, Anchor::Start, &about);
         let few = self.partition.clusters() <= MOST_CLUSTERS;
-        self.histogram(&mut svg, if few { RIGHT } else { WIDTH - 40.0 });
+        let right = if few { RIGHT } else { WIDTH - 40.0 };
+        size_histogram(&mut svg, Frame { left: LEFT, right, top: TOP, bottom: BOTTOM }, self.partition);
         if few {
             self.coarse_graph(&mut svg);
         }
         Ok(svg.finish())
-    }
-
-    fn histogram(&self, svg: &mut Svg, right: f64) {
-        let Quality { smallest, largest, .. } = *self.quality;
-        let width = (largest - smallest + 1).div_ceil(40);
-        let bins = (largest - smallest) / width + 1;
-        let mut counts = vec![0usize; bins];
-        self.partition.sizes().for_each(|size| counts[(size - smallest) / width] += 1);
-        let most = counts.iter().copied().max().unwrap_or(1) as f64;
-        let height = |count: f64| BOTTOM - (BOTTOM - TOP) * count / (most * 1.06);
-        let step = round_step(most, 6.0).max(1.0);
-        for tick in (0..).map(|i| i as f64 * step).take_while(|&tick| tick <= most) {
-            svg.line((LEFT, height(tick)), (right, height(tick)), "#e6e6e6", 1.0);
-            svg.label((LEFT - 8.0, height(tick) + 4.0), 12.0, FAINT, Anchor::End, &format!("{tick}"));
-        }
-        let slot = (right - LEFT) / bins as f64;
-        // A number needs about 26 points.
-        let every = (26.0 / slot).ceil().max(1.0) as usize;
-        for (bin, &count) in counts.iter().enumerate() {
-            let x = LEFT + slot * bin as f64;
-            let bar = (slot * 0.82).min(60.0);
-            let top = height(count as f64);
-            svg.rect((x + (slot - bar) / 2.0, top), (bar, BOTTOM - top), PALETTE[0]);
-            if bin % every == 0 {
-                let size = (smallest + bin * width).to_string();
-                svg.label((x + slot / 2.0, BOTTOM + 18.0), 12.0, FAINT, Anchor::Middle, &size);
-            }
-        }
-        svg.line((LEFT, BOTTOM), (right, BOTTOM), INK, 1.0);
-        let what = if width > 1 {
-            format!("nodes in a cluster, {width} a bar")
-        } else {
-            "nodes in a cluster".into()
-        };
-        svg.label(((LEFT + right) / 2.0, BOTTOM + 40.0), 13.0, INK, Anchor::Middle, &what);
-        svg.label((LEFT, TOP - 8.0), 13.0, INK, Anchor::Start, "clusters");
     }
 
     fn coarse_graph(&self, svg: &mut Svg) {
@@ -215,11 +180,12 @@ impl Picture<'_> {
     }
 }
 
-fn class_color(class: usize) -> &'static str {
+/// The colour of a class; there are fewer colours than classes may be.
+pub(crate) fn class_color(class: usize) -> &'static str {
     PALETTE[class % PALETTE.len()]
 }
 
-fn class_name(labels: &Labels, class: usize) -> String {
+pub(crate) fn class_name(labels: &Labels, class: usize) -> String {
     labels.names().and_then(|names| names.get(class).cloned()).unwrap_or_else(|| format!("class {class}"))
 }
 
