@@ -1,8 +1,8 @@
 //! The flags, as typed. Those that mean the same for every command are written once.
 
 use crate::commands::{
-    convert::Convert, datasets::Datasets, evaluate::Evaluate, generate::Generate, info::Info,
-    partition::Partition, run::Run,
+    convert::Convert, datasets::Datasets, embed::Embed, evaluate::Evaluate, generate::Generate, info::Info,
+    partition::Partition, run::Run, train::Train,
 };
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -34,6 +34,10 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Split the nodes into clusters that cut few edges
     Partition(Partition),
+    /// Train an encoder and write its weights
+    Train(Train),
+    /// Run weights on a graph, also on one that was not trained on
+    Embed(Embed),
     /// What an embedding made anywhere is worth
     Evaluate(Evaluate),
     /// Everything from data to a judged embedding

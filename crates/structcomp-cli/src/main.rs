@@ -32,6 +32,8 @@ fn run(cli: args::Cli) -> anyhow::Result<()> {
         args::Command::Convert(convert) => convert.run(),
         args::Command::Partition(partition) => partition.run(),
         args::Command::Evaluate(evaluate) => evaluate.run(),
+        args::Command::Train(train) => train.run(),
+        args::Command::Embed(embed) => embed.run(),
         args::Command::Run(run) => run.run(),
     }
 }

@@ -349,6 +349,137 @@ fn a_run_that_cannot_be_says_why() {
     }
 }
 
+#[test]
+fn training_and_embedding_by_themselves_give_what_a_run_gives() {
+    let folder = folder();
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    let settings = ["--model", "cca-ssg", "--layers", "2", "--epochs", "4", "--hidden", "24", "--seed", "3"];
+    stdout(folder.path(), &[&["run", "--runs", "2", "--out", "r"], &settings[..]].concat());
+    let report =
+        json(folder.path(), &[&["train", "--out", "w.safetensors", "--json"], &settings[..]].concat());
+    assert_eq!((&report["train"]["epochs"], &report["model"]["hidden"]), (&4.into(), &24.into()));
+    assert!(read("w.safetensors") == read("r/weights.safetensors"));
+    let embed = ["embed", "--seed", "3", "--weights", "w.safetensors", "--out"];
+    let report = json(folder.path(), &[&embed[..], &["z.npy", "--json"]].concat());
+    assert_eq!((&report["same_data"], &report["cols"]), (&true.into(), &24.into()));
+    assert!(read("z.npy") == read("r/embedding.npy"));
+    let said = stdout(folder.path(), &[&embed[..], &["z.csv"]].concat());
+    assert!(said.contains("trained on this data"), "{said}");
+    assert_eq!(text(&read("z.csv")).lines().count(), 2709);
+    // Another graph with as many features.
+    let report = json(
+        folder.path(),
+        &["embed", "--seed", "4", "--weights", "w.safetensors", "--out", "y.npy", "--json"],
+    );
+    assert_eq!(report["same_data"], false);
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_same_bytes() {
+    let folder = folder();
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    let train = |out: &str, more: &[&str]| -> Vec<String> {
+        let args = [
+            "train",
+            "--model",
+            "grace",
+            "--epochs",
+            "30",
+            "--hidden",
+            "48",
+            "--checkpoint-every",
+            "1",
+            "--out",
+            out,
+        ];
+        args.iter().chain(more).map(|&arg| arg.to_owned()).collect()
+    };
+    let call = |args: &[String]| {
+        stdout(folder.path(), &args.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    call(&train("whole.safetensors", &[]));
+    for (number, wait) in [40u64, 150, 300, 600].into_iter().enumerate() {
+        let out = format!("killed-{number}.safetensors");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_structcomp"))
+            .args(train(&out, &[]))
+            .current_dir(folder.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let checkpoint = folder.path().join(format!("killed-{number}.checkpoint.safetensors"));
+        // Killed before the first epoch was done, there is nothing to go on from.
+        let more: &[&str] = if checkpoint.exists() { &["--resume"] } else { &[] };
+        call(&train(&out, more));
+        assert!(read(&out) == read("whole.safetensors"), "killed after {wait} ms");
+    }
+    // Longer training is the same training, another seed is not.
+    call(&train("whole.safetensors", &["--resume", "--epochs", "32"]));
+    let other: Vec<String> = train("whole.safetensors", &["--resume", "--seed", "9"]);
+    let (code, error) = failure(folder.path(), &other.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(
+        code == 1 && error.contains("checkpoint of other training") && error.contains("start anew"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_whole_graph_can_be_trained_on_for_comparison() {
+    let folder = folder();
+    for model in structcomp::Model::NAMES {
+        let args = [
+            "run", "--mode", "full", "--model", model, "--epochs", "2", "--hidden", "16", "--runs", "2",
+            "--json",
+        ];
+        let report = json(folder.path(), &args);
+        assert!(report.get("partition").is_none());
+        assert_eq!(report["train"]["mode"], "full");
+        assert!(report["accuracy"]["mean"].as_f64().unwrap() > 20.0, "{model}");
+    }
+    let (code, error) = failure(folder.path(), &["run", "--mode", "full", "--clusters", "9"]);
+    assert!(code == 1 && error.contains("has no clusters"), "{error}");
+}
+
+#[test]
+fn weights_and_settings_that_cannot_be_are_refused() {
+    let folder = folder();
+    let short = ["train", "--epochs", "2", "--hidden", "8", "--out"];
+    stdout(folder.path(), &[&short[..], &["w.safetensors"]].concat());
+    std::fs::write(folder.path().join("foreign.safetensors"), [&2u64.to_le_bytes()[..], b"{}"].concat())
+        .unwrap();
+    let whole = std::fs::read(folder.path().join("w.safetensors")).unwrap();
+    std::fs::write(folder.path().join("half.safetensors"), &whole[..whole.len() / 2]).unwrap();
+    std::fs::write(folder.path().join("x.csv"), "id,f\n1,1\n2,-1\n3,1\n9,-1\n").unwrap();
+    let mine = ["embed", "--edges", "edges.txt", "--features", "x.csv", "--out", "z.npy", "--weights"];
+    for (args, code, said) in [
+        (&[&mine[..], &["w.safetensors"]].concat()[..], 1, "takes 1433 features, but the nodes have 1"),
+        (&["embed", "--weights", "foreign.safetensors", "--out", "z.npy"], 1, "another program"),
+        (&["embed", "--weights", "half.safetensors", "--out", "z.npy"], 1, "no whole safetensors file"),
+        (&["embed", "--weights", "none.safetensors", "--out", "z.npy"], 1, "none.safetensors"),
+        (&["embed", "--weights", "w.safetensors", "--out", "z.txt"], 1, "z.txt"),
+        (&["embed", "--weights", "w.safetensors", "--out", "edges.txt/z.npy"], 1, "edges.txt"),
+        (&["train", "--out", "w.npy"], 1, ".safetensors"),
+        (&["train", "--epochs", "1", "--hidden", "8", "--out", "edges.txt/w.safetensors"], 1, "edges.txt"),
+        (&["train", "--tau", "0.5", "--out", "v.safetensors"], 1, "sce has no --tau"),
+        (&["train", "--model", "grace", "--tau", "0", "--out", "v.safetensors"], 1, "tau must be above 0"),
+        (&["train", "--resume", "--out", "v.safetensors"], 1, "leave out --resume"),
+        (&["train", "--mode", "full", "--drop-edges", "0.1,1", "--out", "v.safetensors"], 1, "below 1"),
+        (&["run", "--checkpoint-every", "2"], 1, "--out"),
+    ] {
+        let (status, error) = failure(folder.path(), args);
+        assert_eq!(status, code, "{args:?}: {error}");
+        assert!(error.contains(said), "{args:?}: {error}");
+    }
+    let left = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut left: Vec<String> = left.collect();
+    left.sort();
+    assert_eq!(left, ["edges.txt", "foreign.safetensors", "half.safetensors", "w.safetensors", "x.csv"]);
+}
+
 /// The same folder with labels, and embeddings that tell the classes apart.
 fn judged_folder() -> tempfile::TempDir {
     let folder = folder();

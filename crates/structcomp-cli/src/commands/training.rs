@@ -1,0 +1,335 @@
+//! From data to a trained encoder: the flags and the stages that `run` and `train` share.
+
+use super::partition::method_or_file;
+use crate::{
+    args::Common,
+    terminal::{Lines, grouped},
+};
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+use structcomp::{
+    Compressed, Dataset, Features, Inputs, Model, Origin, Partition, Partitioning, Preset, Quality, Trained,
+    Trainer, Training, Weights,
+};
+
+#[derive(Args)]
+#[command(next_help_heading = "Training")]
+pub(crate) struct Settings {
+    /// The contrastive model
+    #[arg(long, value_name = "MODEL", default_value = "sce", value_parser = clap::builder::PossibleValuesParser::new(Model::NAMES))]
+    model: String,
+    /// Settings to start from: the paper's for this data and model, or the model's own
+    #[arg(long, value_name = "PRESET", default_value = "paper")]
+    preset: Choice,
+    /// Train on clusters, or for comparison on the whole graph with messages in every step
+    #[arg(long, value_name = "MODE", default_value = "structcomp")]
+    mode: Mode,
+    /// How many clusters [default: the preset's, or a tenth of the nodes]
+    #[arg(long, short = 'k', value_name = "K")]
+    clusters: Option<usize>,
+    /// How clusters are made, or a .part file; 'structcomp partition --help' lists the methods
+    #[arg(long, value_name = "METHOD", default_value = "multilevel", value_parser = method_or_file)]
+    partitioner: String,
+    /// Steps of the optimiser
+    #[arg(long, value_name = "N")]
+    epochs: Option<usize>,
+    /// Learning rate
+    #[arg(long, value_name = "RATE")]
+    lr: Option<f64>,
+    /// Weight decay
+    #[arg(long, value_name = "DECAY")]
+    weight_decay: Option<f64>,
+    /// Numbers a row of the embedding has
+    #[arg(long, value_name = "N")]
+    hidden: Option<usize>,
+    /// Layers of the encoder
+    #[arg(long, value_name = "N")]
+    layers: Option<usize>,
+    /// SCE: the scale of the loss
+    #[arg(long, value_name = "ALPHA")]
+    alpha: Option<f64>,
+    /// COLES, CCA-SSG: the weight of what is pushed apart
+    #[arg(long, value_name = "LAMBDA")]
+    lambda: Option<f64>,
+    /// SCE, COLES: random pairs drawn for each row
+    #[arg(long, value_name = "N")]
+    negatives: Option<usize>,
+    /// GRACE: the temperature
+    #[arg(long, value_name = "TAU")]
+    tau: Option<f64>,
+    /// Full graph: the share of edges that each of two views drops
+    #[arg(long, value_name = "A,B", num_args = 1, value_delimiter = ',')]
+    drop_edges: Option<Vec<f64>>,
+    /// Full graph: the share of features that each of two views masks
+    #[arg(long, value_name = "A,B", num_args = 1, value_delimiter = ',')]
+    mask_features: Option<Vec<f64>>,
+    /// Write a checkpoint after every so many epochs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) checkpoint_every: Option<u32>,
+    /// Go on from the checkpoint
+    #[arg(long)]
+    pub(super) resume: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Choice {
+    Paper,
+    None,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Mode {
+    Structcomp,
+    Full,
+}
+
+/// What came of it.
+pub(super) struct Outcome {
+    pub(super) training: Training,
+    pub(super) trained: Trained,
+    /// The clusters, how many were asked for, and the method; none in training on the whole graph.
+    pub(super) clusters: Option<(Partition, usize, String)>,
+    pub(super) seconds: Seconds,
+    mode: Mode,
+    interrupted: bool,
+}
+
+/// How long each stage took.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seconds {
+    pub(super) partition: f64,
+    pub(super) compress: f64,
+    pub(super) train: f64,
+}
+
+#[derive(Serialize)]
+pub(super) struct Clusters {
+    pub(super) method: String,
+    pub(super) requested: usize,
+    #[serde(flatten)]
+    pub(super) quality: Quality,
+}
+
+#[derive(Serialize)]
+pub(super) struct Epochs {
+    mode: Mode,
+    pub(super) epochs: usize,
+    pub(super) loss_first: f64,
+    pub(super) loss_last: f64,
+    pub(super) seconds_per_epoch: f64,
+    /// Whether it was stopped before all epochs were done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) interrupted: bool,
+}
+
+impl Settings {
+    /// Partitions, compresses and trains. Ctrl-C ends training after the epoch under way.
+    pub(super) fn train(
+        &self,
+        dataset: &Dataset,
+        features: &Features,
+        common: &Common,
+        checkpoint: Option<&Path>,
+        spinner: &ProgressBar,
+    ) -> Result<Outcome> {
+        let (wanted, training) = self.settings(dataset)?;
+        let seed = common.seed();
+        let mut lap = Lap::default();
+        let mut seconds = Seconds::default();
+        let mut clusters = None;
+        if self.mode == Mode::Structcomp {
+            spinner.set_message(format!("partitioning by {}", self.partitioner));
+            let mut config = Partitioning { method: self.partitioner.clone(), ..Partitioning::default() };
+            // A preset's number is no wish of the user's where a file says what the clusters are.
+            config.clusters = if config.is_file() { self.clusters } else { wanted };
+            let (partition, requested) = config.split(&dataset.graph, seed)?;
+            clusters = Some((partition, requested, config.method));
+        }
+        seconds.partition = lap.time();
+        let compressed = match &clusters {
+            Some((partition, ..)) => Some(Compressed::new(features, partition)?),
+            None => None,
+        };
+        seconds.compress = lap.time();
+        let inputs = compressed.as_ref().map_or(Inputs::Nodes(features), Inputs::Clusters);
+        let mut trainer = Trainer::new(&training, inputs, &dataset.graph, seed)?;
+        if let Some(path) = checkpoint.filter(|_| self.resume) {
+            trainer.resume(path).context("cannot go on (leave out --resume to start anew)")?;
+        }
+        let stop = interrupts()?;
+        while trainer.epochs() < training.epochs && !stop.load(Relaxed) {
+            let epoch = trainer.step()?;
+            spinner.set_message(format!(
+                "training {}: epoch {} of {}, loss {:.4}",
+                training.model.name(),
+                epoch.number,
+                training.epochs,
+                epoch.loss
+            ));
+            let due = self.checkpoint_every.is_some_and(|every| epoch.number % every as usize == 0);
+            if let Some(path) =
+                checkpoint.filter(|_| due || (self.checkpoint_every.is_some() && stop.load(Relaxed)))
+            {
+                trainer.save(path)?;
+            }
+        }
+        let interrupted = trainer.epochs() < training.epochs;
+        let trained = trainer.finish();
+        seconds.train = lap.time();
+        drop(compressed);
+        Ok(Outcome { training, trained, clusters, seconds, mode: self.mode, interrupted })
+    }
+
+    /// The number of clusters and how to train: the preset, and what was typed on top.
+    fn settings(&self, dataset: &Dataset) -> Result<(Option<usize>, Training)> {
+        let preset = match self.preset {
+            Choice::Paper => Preset::paper(&self.model, &dataset.name)?,
+            Choice::None => None,
+        };
+        let (clusters, mut training) = match preset {
+            Some(preset) => (Some(preset.clusters), preset.training),
+            None => (None, Training { model: Model::named(&self.model)?, ..Training::default() }),
+        };
+        training.epochs = self.epochs.unwrap_or(training.epochs);
+        training.learning_rate = self.lr.unwrap_or(training.learning_rate);
+        training.weight_decay = self.weight_decay.unwrap_or(training.weight_decay);
+        training.hidden = self.hidden.unwrap_or(training.hidden);
+        training.layers = self.layers.unwrap_or(training.layers);
+        self.of_the_model(&mut training.model)?;
+        for (typed, shares) in [
+            (&self.drop_edges, &mut training.augment.drop_edges),
+            (&self.mask_features, &mut training.augment.mask_features),
+        ] {
+            match typed.as_deref() {
+                None => {}
+                Some(&[both]) => *shares = [both; 2],
+                Some(&[first, second]) => *shares = [first, second],
+                Some(_) => bail!("two views take two shares, such as 0.2,0.4"),
+            }
+        }
+        if self.mode == Mode::Full && (self.clusters.is_some() || self.partitioner != "multilevel") {
+            bail!("training on the whole graph has no clusters; leave out --clusters and --partitioner");
+        }
+        Ok((self.clusters.or(clusters), training))
+    }
+
+    /// The model's own parameters; one that it does not have is an error.
+    fn of_the_model(&self, model: &mut Model) -> Result<()> {
+        let Self { mut alpha, mut lambda, mut negatives, mut tau, .. } = *self;
+        match model {
+            Model::Sce(sce) => {
+                sce.alpha = alpha.take().unwrap_or(sce.alpha);
+                sce.negatives = negatives.take().unwrap_or(sce.negatives);
+            }
+            Model::Coles(coles) => {
+                coles.lambda = lambda.take().unwrap_or(coles.lambda);
+                coles.negatives = negatives.take().unwrap_or(coles.negatives);
+            }
+            Model::Grace(grace) => grace.tau = tau.take().unwrap_or(grace.tau),
+            Model::CcaSsg(cca) => cca.lambda = lambda.take().unwrap_or(cca.lambda),
+        }
+        let left = [
+            ("--alpha", alpha.is_some()),
+            ("--lambda", lambda.is_some()),
+            ("--negatives", negatives.is_some()),
+            ("--tau", tau.is_some()),
+        ];
+        match left.iter().find(|(_, given)| *given) {
+            Some((flag, _)) => bail!("{} has no {flag}", model.name()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Outcome {
+    /// The clusters in figures.
+    pub(super) fn quality(&self, dataset: &Dataset) -> Result<Option<Clusters>> {
+        let Some((partition, requested, method)) = &self.clusters else { return Ok(None) };
+        let quality = Quality::of(&dataset.graph, partition, dataset.labels.as_ref())?;
+        Ok(Some(Clusters { method: method.clone(), requested: *requested, quality }))
+    }
+
+    /// The epochs in figures.
+    pub(super) fn epochs(&self) -> Epochs {
+        let losses = &self.trained.losses;
+        Epochs {
+            mode: self.mode,
+            epochs: losses.len(),
+            loss_first: losses.first().copied().unwrap_or(f64::NAN),
+            loss_last: losses.last().copied().unwrap_or(f64::NAN),
+            seconds_per_epoch: self.seconds.train / losses.len().max(1) as f64,
+            interrupted: self.interrupted,
+        }
+    }
+
+    /// The encoder with where it comes from.
+    pub(super) fn weights(&self, dataset: &Dataset, common: &Common) -> Result<Weights> {
+        let origin = Origin {
+            data: dataset.name.clone(),
+            sha256: dataset.sha256()?,
+            seed: common.seed().0,
+            epochs: self.trained.losses.len(),
+            training: self.training.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        Ok(Weights { encoder: self.trained.encoder.clone(), origin })
+    }
+}
+
+impl Epochs {
+    /// Lines on the clusters and the epochs.
+    pub(super) fn row(&self, lines: &mut Lines, clusters: Option<&Clusters>) {
+        match clusters {
+            Some(Clusters { method, quality, .. }) => {
+                let cut = format!("by {method}, {:.1} % of edges cut", 100.0 * quality.cut_share);
+                lines.row("clusters", grouped(quality.clusters as u64), cut);
+            }
+            None => lines.row("clusters", "none".into(), "trained on the whole graph".into()),
+        }
+        let Self { loss_first, loss_last, seconds_per_epoch, .. } = self;
+        let stopped = if self.interrupted { "; stopped early" } else { "" };
+        let each = 1e3 * seconds_per_epoch;
+        let losses = format!("loss {loss_first:.4} to {loss_last:.4}, {each:.1} ms each{stopped}");
+        lines.row("epochs", grouped(self.epochs as u64), losses);
+    }
+}
+
+/// Set by Ctrl-C; a second one ends the program at once.
+fn interrupts() -> Result<&'static AtomicBool> {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    ctrlc::set_handler(|| {
+        if STOP.swap(true, Relaxed) {
+            process::exit(130);
+        }
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(&STOP)
+}
+
+/// Seconds since it was last asked.
+pub(super) struct Lap(Instant);
+
+impl Default for Lap {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Lap {
+    pub(super) fn time(&mut self) -> f64 {
+        let now = Instant::now();
+        now.duration_since(std::mem::replace(&mut self.0, now)).as_secs_f64()
+    }
+}
+
+/// Where the checkpoint of a result at `path` is.
+pub(super) fn checkpoint_beside(path: &Path) -> PathBuf {
+    path.with_extension("checkpoint.safetensors")
+}
