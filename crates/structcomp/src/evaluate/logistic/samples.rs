@@ -54,11 +54,20 @@ impl<'a> Samples<'a> {
         total
     }
 
-    /// The products of all pairs of rows. A row is spread out once for all its partners, so that
-    /// sparse rows are never all dense at a time.
+    /// The products of all pairs of rows.
     pub(super) fn gram(&self) -> Vec<f64> {
         let size = self.len();
         let mut gram = vec![0.0; size * size];
+        if let Features::Dense(x) = self.x {
+            let mut columns = vec![1.0; self.width() * size];
+            for (at, &node) in self.nodes.iter().enumerate() {
+                let column = columns.iter_mut().skip(at).step_by(size);
+                column.zip(x.row(node as usize)).for_each(|(to, &value)| *to = value as f64);
+            }
+            linalg::add_gram(&mut gram, &columns, size);
+            return gram;
+        }
+        // A row is spread out once for all its partners, so that sparse rows are never all dense at a time.
         gram.par_chunks_mut(size.max(1)).zip(&self.nodes).for_each(|(products, &node)| {
             let mut row = vec![0.0; self.width()];
             self.add_scaled(node, 1.0, &mut row);
