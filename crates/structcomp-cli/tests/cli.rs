@@ -501,7 +501,7 @@ fn an_embedding_is_joined_by_id_and_judged_beside_no_training() {
     let said = stdout(folder.path(), &with_x);
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines[0], "edges: z.csv (4 nodes, 2 numbers each)");
-    assert_eq!(lines[1], "  accuracy  100.00 ± 0.00  % of test nodes right, 6 splits (random20)");
+    assert_eq!(lines[1], "  accuracy  100.00 ± 0.00  % of test nodes right, 6 runs (random20)");
     for part in [
         "the features alone",
         "two hops, no training",

@@ -214,7 +214,7 @@ impl Report {
         );
         let Judged { accuracy, splits, classifier, against_features, against_propagated, small_classes } =
             &self.accuracy;
-        let about = format!("% of test nodes right, {} splits ({splits})", accuracy.runs);
+        let about = format!("% of test nodes right, {} runs ({splits})", accuracy.runs);
         judged::accuracy_row(&mut lines, "accuracy", accuracy, about);
         match &self.untrained {
             Some(Untrained { features, propagated }) => {
