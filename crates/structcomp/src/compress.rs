@@ -235,30 +235,6 @@ mod tests {
         }
     }
 
-    /// E\[x'\] = x̄ and Cov = (1/⌊s/2⌋ − 1/s) Σ for the exact half.
-    #[test]
-    fn dropping_keeps_the_mean_and_has_the_variance_of_a_half_sample() {
-        let values = vec![1.0, -2.0, 0.5, 4.0, 3.0, -1.0, 2.0, 0.0, 6.0];
-        let size = values.len();
-        let mean = values.iter().sum::<f32>() as f64 / size as f64;
-        let spread = values.iter().map(|&x| (x as f64 - mean).powi(2)).sum::<f64>() / (size - 1) as f64;
-        let x = Features::Dense(Dense::new(size, 1, values).unwrap());
-        let partition = Partition::new(vec![0; size]).unwrap();
-        let compressed = Compressed::new(&x, &partition).unwrap();
-        let draws = 40_000;
-        let views: Vec<f64> = (0..draws)
-            .map(|epoch| {
-                let view = compressed.drop_member(DropMember::Half, Seed(5), epoch).unwrap();
-                view.to_dense().values()[0] as f64
-            })
-            .collect();
-        let average = views.iter().sum::<f64>() / draws as f64;
-        let variance = views.iter().map(|view| (view - average).powi(2)).sum::<f64>() / draws as f64;
-        let expected = (1.0 / 4.0 - 1.0 / 9.0) * spread;
-        assert!((average - mean).abs() < 4.0 * (expected / draws as f64).sqrt(), "{average} against {mean}");
-        assert!((variance / expected - 1.0).abs() < 0.05, "{variance} against {expected}");
-    }
-
     #[test]
     fn features_of_another_graph_are_refused() {
         let x = sparse();

@@ -23,6 +23,8 @@ mod output;
 mod partition;
 mod preset;
 mod propagate;
+#[cfg(test)]
+mod properties;
 mod random;
 mod report;
 mod sparse;

@@ -9,6 +9,8 @@ pub use cca_ssg::CcaSsg;
 pub use coles::Coles;
 pub use grace::Grace;
 pub use sce::Sce;
+#[cfg(test)]
+pub(crate) use {coles::random_pairs, sce::Pairs};
 
 use crate::{Activation, Error, Graph, Partition, Result, Seed};
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,8 @@
 
 mod augment;
 mod checkpoint;
+#[cfg(test)]
+mod goldens;
 
 pub use augment::Augment;
 

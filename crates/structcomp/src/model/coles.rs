@@ -53,7 +53,7 @@ impl Coles {
 }
 
 /// Every row with `count` others, from both sides; itself never, another as often as drawn.
-fn random_pairs(rows: usize, count: usize, seed: Seed) -> Result<Csr> {
+pub(crate) fn random_pairs(rows: usize, count: usize, seed: Seed) -> Result<Csr> {
     let mut entries: Vec<BTreeMap<u32, f32>> = vec![BTreeMap::new(); rows];
     for row in 0..rows {
         let mut rng = seed.stream_at("coles negatives", row as u64);

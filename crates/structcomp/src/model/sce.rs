@@ -35,15 +35,15 @@ impl Sce {
     }
 }
 
-struct Pairs {
-    config: Sce,
-    rows: usize,
-    seed: Seed,
+pub(crate) struct Pairs {
+    pub(crate) config: Sce,
+    pub(crate) rows: usize,
+    pub(crate) seed: Seed,
 }
 
 impl Pairs {
     /// For each row the others it was drawn with, from either side; a row twice where drawn twice.
-    fn draw(&self, epoch: usize) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn draw(&self, epoch: usize) -> (Vec<u32>, Vec<u32>) {
         let drawn: Vec<u32> = (0..self.rows)
             .flat_map(|row| {
                 let mut rng = self.seed.stream_at("sce negatives", (epoch as u64) << 32 | row as u64);
@@ -146,14 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_the_gradient_sum_to_zero_and_equal_rows_are_refused() {
-        let z = some_rows(20, 4, 9);
-        let loss = pairs(20).loss(&[&z], 4, 3).unwrap();
-        let largest = loss.gradients[0].iter().fold(0f32, |most, g| most.max(g.abs()));
-        for j in 0..4 {
-            let sum: f32 = loss.gradients[0].iter().skip(j).step_by(4).sum();
-            assert!(sum.abs() < 1e-4 * largest);
-        }
+    fn equal_rows_are_refused() {
         assert!(pairs(20).loss(&[&vec![0.5; 80]], 4, 0).is_err());
     }
 }

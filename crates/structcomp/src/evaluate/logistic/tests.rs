@@ -1,5 +1,6 @@
 use super::*;
 use crate::{Csr, Dense, Seed, features::normal};
+use proptest::prelude::*;
 use rand::RngExt;
 
 /// Rows around one of three centres, and which.
@@ -55,7 +56,7 @@ fn far(a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[test]
-fn both_spaces_find_what_plain_gradient_descent_finds() {
+fn p12_both_spaces_find_what_plain_gradient_descent_finds() {
     for (rows, cols, c) in [(30, 4, 1.0), (12, 20, 1.0), (25, 6, 0.1), (25, 6, 8.0)] {
         let (x, nodes) = clouds(rows, cols, cols as u64);
         // No step is longer than the objective's curvature allows.
@@ -93,7 +94,7 @@ fn rows_norm(a: &[f64]) -> f64 {
 }
 
 #[test]
-fn both_spaces_agree_on_more_rows_than_one_block() {
+fn p12_both_spaces_agree_on_more_rows_than_one_block() {
     let (x, nodes) = clouds(1500, 40, 3);
     let (a, b) = (in_sample_space(&x, &nodes, 1.0), in_primal_space(&x, &nodes, 1.0));
     assert!(far(&a, &b) < 1e-7, "{}", far(&a, &b));
@@ -126,13 +127,40 @@ fn the_intercept_is_kept_small_like_the_weights() {
 }
 
 #[test]
-fn the_regularisation_is_not_blind_to_scale() {
+fn p12_the_regularisation_is_not_blind_to_scale() {
     // The same rows ten times as large let the weights do more than shrink by ten.
     let (x, nodes) = clouds(40, 60, 11);
     let large: Vec<f32> = x.to_dense().values().iter().map(|x| 10.0 * x).collect();
     let large = Features::Dense(Dense::new(40, 60, large).unwrap());
     let (w, w_large) = (in_sample_space(&x, &nodes, 1.0), in_sample_space(&large, &nodes, 1.0));
     assert!(10.0 * rows_norm(&w_large) > 1.2 * rows_norm(&w));
+}
+
+#[test]
+fn p12_doubling_all_rows_changes_predictions() {
+    let (x, nodes) = clouds(400, 5, 11);
+    let doubled: Vec<f32> = x.to_dense().values().iter().map(|x| 2.0 * x).collect();
+    let doubled = Features::Dense(Dense::new(400, 5, doubled).unwrap());
+    let fit = |x: &Features| Classifier::fit(x, &nodes[..30], 1.0).unwrap();
+    let (small, large) = (fit(&x), fit(&doubled));
+    let other = (30..400).filter(|&node| small.predict(&x, node) != large.predict(&doubled, node)).count();
+    assert!((1..100).contains(&other), "{other} of 370");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn p12_both_spaces_find_the_same_classifier(
+        rows in 4usize..60,
+        cols in 1usize..30,
+        c in 0.05f64..10.0,
+        seed: u64,
+    ) {
+        let (x, nodes) = clouds(rows, cols, seed);
+        let (a, b) = (in_sample_space(&x, &nodes, c), in_primal_space(&x, &nodes, c));
+        prop_assert!(far(&a, &b) < 1e-6 * (1.0 + rows_norm(&a)), "{}", far(&a, &b));
+    }
 }
 
 #[test]
