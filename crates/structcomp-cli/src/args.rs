@@ -4,6 +4,7 @@ use crate::commands::{
     convert::Convert, datasets::Datasets, embed::Embed, evaluate::Evaluate, generate::Generate, info::Info,
     partition::Partition, run::Run, train::Train,
 };
+use crate::terminal;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -82,6 +83,14 @@ impl Common {
                 .context("cannot start the threads")?;
         }
         Ok(())
+    }
+
+    /// Prints a result as asked for: one JSON object, or the text.
+    pub(crate) fn print(&self, report: &impl serde::Serialize, text: impl FnOnce() -> String) -> Result<()> {
+        match self.json {
+            true => terminal::print_json(report),
+            false => terminal::print(&text()),
+        }
     }
 
     pub(crate) fn seed(&self) -> Seed {

@@ -74,6 +74,13 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
+    /// The first line: the data, what was made of it, and its size.
+    pub(crate) fn data_title(&mut self, data: &structcomp::DataSummary, what: &str) {
+        let synthetic = if data.synthetic { " (synthetic)" } else { "" };
+        let size = format!("({} nodes, {} edges)", grouped(data.nodes as u64), grouped(data.edges as u64));
+        self.title(&format!("{}{synthetic}: {what}", data.name), &size);
+    }
+
     pub(crate) fn title(&mut self, name: &str, about: &str) {
         self.text += &format!("{name} {about}\n");
     }

@@ -364,6 +364,7 @@ fn training_and_embedding_by_themselves_give_what_a_run_gives() {
     assert_eq!((&report["same_data"], &report["cols"]), (&true.into(), &24.into()));
     assert!(read("z.npy") == read("r/embedding.npy"));
     let said = stdout(folder.path(), &[&embed[..], &["z.csv"]].concat());
+    assert!(said.starts_with("demo (synthetic): embedding by cca-ssg (2,708 nodes"), "{said}");
     assert!(said.contains("trained on this data"), "{said}");
     assert_eq!(text(&read("z.csv")).lines().count(), 2709);
     // Another graph with as many features.
@@ -446,7 +447,8 @@ fn the_whole_graph_can_be_trained_on_for_comparison() {
 fn weights_and_settings_that_cannot_be_are_refused() {
     let folder = folder();
     let short = ["train", "--epochs", "2", "--hidden", "8", "--out"];
-    stdout(folder.path(), &[&short[..], &["w.safetensors"]].concat());
+    let said = stdout(folder.path(), &[&short[..], &["w.safetensors"]].concat());
+    assert!(said.starts_with("demo (synthetic): sce (2,708 nodes"), "{said}");
     std::fs::write(folder.path().join("foreign.safetensors"), [&2u64.to_le_bytes()[..], b"{}"].concat())
         .unwrap();
     let whole = std::fs::read(folder.path().join("w.safetensors")).unwrap();
@@ -466,6 +468,7 @@ fn weights_and_settings_that_cannot_be_are_refused() {
         (&["train", "--model", "grace", "--tau", "0", "--out", "v.safetensors"], 1, "tau must be above 0"),
         (&["train", "--resume", "--out", "v.safetensors"], 1, "leave out --resume"),
         (&["train", "--mode", "full", "--drop-edges", "0.1,1", "--out", "v.safetensors"], 1, "below 1"),
+        (&["train", "--drop-edges", "0.1", "--out", "v.safetensors"], 1, "--mode full"),
         (&["run", "--checkpoint-every", "2"], 1, "--out"),
     ] {
         let (status, error) = failure(folder.path(), args);

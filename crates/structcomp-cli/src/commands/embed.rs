@@ -79,19 +79,14 @@ impl Embed {
             version: env!("CARGO_PKG_VERSION"),
         };
         spinner.finish_and_clear();
-        match self.common.json {
-            true => terminal::print_json(&report),
-            false => terminal::print(&report.text()),
-        }
+        self.common.print(&report, || report.text())
     }
 }
 
 impl Report {
     fn text(&self) -> String {
         let mut lines = Lines::default();
-        let about =
-            format!("({} nodes, {} edges)", grouped(self.data.nodes as u64), grouped(self.data.edges as u64));
-        lines.title(&format!("{}: embedding by {}", self.data.name, self.model), &about);
+        lines.data_title(&self.data, &format!("embedding by {}", self.model));
         let origin = match self.same_data {
             true => "the weights were trained on this data".to_owned(),
             false => format!("the weights were trained on other data ({})", self.trained_on),

@@ -169,10 +169,7 @@ impl Evaluate {
             version: env!("CARGO_PKG_VERSION"),
         };
         spinner.finish_and_clear();
-        match self.common.json {
-            true => terminal::print_json(&report),
-            false => terminal::print(&report.text(labels)),
-        }
+        self.common.print(&report, || report.text(labels))
     }
 
     /// The splits; a single one many times over where each time is another draw.

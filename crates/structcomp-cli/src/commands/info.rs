@@ -56,10 +56,7 @@ impl Info {
             version: env!("CARGO_PKG_VERSION"),
         };
         spinner.finish_and_clear();
-        match self.common.json {
-            true => terminal::print_json(&report),
-            false => terminal::print(&report.text()),
-        }
+        self.common.print(&report, || report.text())
     }
 }
 

@@ -175,10 +175,7 @@ impl Partition {
             Picture { title: &report.title(), graph, partition: &partition, quality, labels }.write(plot)?;
         }
         spinner.finish_and_clear();
-        match self.common.json {
-            true => terminal::print_json(&report),
-            false => terminal::print(&report.text(self)),
-        }
+        self.common.print(&report, || report.text(self))
     }
 
     fn config(&self, dataset: &Dataset) -> Result<Partitioning> {

@@ -180,10 +180,7 @@ impl Run {
             report.page(&dataset, losses, partition, &embedding).write(out.join("report.html"))?;
         }
         spinner.finish_and_clear();
-        match self.common.json {
-            true => terminal::print_json(&report),
-            false => terminal::print(&report.text()),
-        }
+        self.common.print(&report, || report.text())
     }
 
     /// Takes edges out of the data before anything is made of them.
@@ -307,10 +304,7 @@ impl Report {
 
     fn text(&self) -> String {
         let mut lines = Lines::default();
-        let synthetic = if self.data.synthetic { " (synthetic)" } else { "" };
-        let about =
-            format!("({} nodes, {} edges)", grouped(self.data.nodes as u64), grouped(self.data.edges as u64));
-        lines.title(&format!("{}{synthetic}: {}", self.data.name, self.model.model.name()), &about);
+        lines.data_title(&self.data, self.model.model.name());
         self.train.row(&mut lines, self.partition.as_ref());
         if let (Some(judged), Some(untrained)) = (&self.accuracy, &self.untrained) {
             let about = format!("% of test nodes right, {} splits ({})", judged.accuracy.runs, judged.splits);

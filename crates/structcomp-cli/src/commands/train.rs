@@ -3,7 +3,7 @@
 use super::training::{Clusters, Epochs, Lap, Settings, checkpoint_beside};
 use crate::{
     args::{Common, Input},
-    terminal::{self, Lines, grouped},
+    terminal::{self, Lines},
 };
 use anyhow::{Result, bail};
 use clap::Args;
@@ -83,19 +83,14 @@ impl Train {
             version: env!("CARGO_PKG_VERSION"),
         };
         spinner.finish_and_clear();
-        match self.common.json {
-            true => terminal::print_json(&report),
-            false => terminal::print(&report.text()),
-        }
+        self.common.print(&report, || report.text())
     }
 }
 
 impl Report {
     fn text(&self) -> String {
         let mut lines = Lines::default();
-        let about =
-            format!("({} nodes, {} edges)", grouped(self.data.nodes as u64), grouped(self.data.edges as u64));
-        lines.title(&format!("{}: {}", self.data.name, self.model.model.name()), &about);
+        lines.data_title(&self.data, self.model.model.name());
         self.train.row(&mut lines, self.partition.as_ref());
         let Seconds { load, partition, compress, train } = &self.seconds;
         let about =

@@ -180,6 +180,8 @@ impl Settings {
                 trainer.save(path)?;
             }
         }
+        // From here on Ctrl-C ends the program again.
+        stop.store(true, Relaxed);
         let interrupted = trainer.epochs() < training.epochs;
         let trained = trainer.finish();
         seconds.train = lap.time();
@@ -213,6 +215,9 @@ impl Settings {
                 Some(&[first, second]) => *shares = [first, second],
                 Some(_) => bail!("two views take two shares, such as 0.2,0.4"),
             }
+        }
+        if self.mode == Mode::Structcomp && (self.drop_edges.is_some() || self.mask_features.is_some()) {
+            bail!("--drop-edges and --mask-features make views of the whole graph; add --mode full");
         }
         if self.mode == Mode::Full && (self.clusters.is_some() || self.partitioner != "multilevel") {
             bail!("training on the whole graph has no clusters; leave out --clusters and --partitioner");
@@ -301,7 +306,7 @@ impl Epochs {
     }
 }
 
-/// Set by Ctrl-C; a second one ends the program at once.
+/// Set by Ctrl-C; where it is set already, Ctrl-C ends the program at once.
 fn interrupts() -> Result<&'static AtomicBool> {
     static STOP: AtomicBool = AtomicBool::new(false);
     ctrlc::set_handler(|| {
