@@ -1,19 +1,19 @@
 //! A trained encoder: the weights of training, run with message passing on a whole graph.
 
-use crate::linalg::{Sum, View, product};
+use crate::hops::Hops;
+use crate::linalg::PRODUCT_ROWS;
 use crate::network::{Activation, Network, first_layer};
 use crate::{Dense, Error, Features, Graph, Normalization, Propagation, Result};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
-/// Linear layers and what happens between them.
+/// Linear layers, messages between nodes, and activations: H' = act(Σ cₖ Âᵏ H W + b).
 ///
-/// A GCN passes messages in every layer: H' = act(Â H W + b). With `hops`, messages are passed first
-/// and the layers follow: Z = act(Âᵏ X W + b), which is SGC. The bias is never propagated.
+/// Which hops a layer makes is a matter of [`EncoderKind`](crate::EncoderKind). The bias is never
+/// propagated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoder {
     pub(crate) layers: Vec<EncoderLayer>,
-    /// Hops before the layers; none for one in each layer.
-    pub(crate) hops: Option<usize>,
 }
 
 /// One layer of an encoder.
@@ -25,23 +25,29 @@ pub(crate) struct EncoderLayer {
     pub(crate) bias: Vec<f32>,
     pub(crate) slopes: Vec<f32>,
     pub(crate) activation: Activation,
+    pub(crate) hops: Hops,
 }
 
+/// Rows that are handed out at once; whole blocks of the products, so that each row has the same bytes.
+const ROWS: usize = 8 * PRODUCT_ROWS;
+
 impl Encoder {
-    pub(crate) fn new(network: &Network, parameters: &[f32], layers: usize, hops: Option<usize>) -> Self {
+    /// The first `layers` of a network.
+    pub(crate) fn new(network: &Network, parameters: &[f32], layers: usize) -> Self {
         let layer = |at: usize| EncoderLayer {
             outputs: network.layers()[at].outputs,
             weight: network.weight(at, parameters).to_vec(),
             bias: network.bias(at, parameters).to_vec(),
             slopes: network.slopes(at, parameters).to_vec(),
             activation: network.layers()[at].activation,
+            hops: network.layers()[at].hops.clone(),
         };
-        Self { layers: (0..layers).map(layer).collect(), hops }
+        Self { layers: (0..layers).map(layer).collect() }
     }
 
     /// How many features it takes.
     pub fn inputs(&self) -> usize {
-        self.layers.first().map_or(0, |layer| layer.weight.len() / layer.outputs.max(1))
+        self.layers.first().map_or(0, |layer| layer.inputs())
     }
 
     /// How many numbers a row of the embedding has.
@@ -51,6 +57,24 @@ impl Encoder {
 
     /// The embedding of every node of a graph, also of one that was not trained on.
     pub fn embed(&self, graph: &Graph, x: &Features) -> Result<Dense> {
+        let mut all = Vec::with_capacity(x.rows() * self.outputs());
+        self.embed_rows(graph, x, |rows| {
+            all.extend_from_slice(rows);
+            Ok(())
+        })?;
+        Dense::new(x.rows(), self.outputs(), all)
+    }
+
+    /// The embedding some rows at a time, in order, for one that need not be held at once.
+    ///
+    /// Besides the graph and the features this holds at most two matrices of a row a node: what the last
+    /// layer sees, or its result before the last hop, whichever is narrower.
+    pub fn embed_rows(
+        &self,
+        graph: &Graph,
+        x: &Features,
+        mut sink: impl FnMut(&[f32]) -> Result<()>,
+    ) -> Result<()> {
         if x.cols() != self.inputs() {
             return Err(Error::Input(format!(
                 "the encoder takes {} features, but the nodes have {}",
@@ -59,32 +83,74 @@ impl Encoder {
             )));
         }
         let propagation = Propagation::new(graph, Normalization::Symmetric);
-        let mut h: Option<Vec<f32>> = None;
-        for (at, layer) in self.layers.iter().enumerate() {
-            let width = layer.outputs;
-            let mut out = vec![0.0; x.rows() * width];
-            match &h {
-                None => first_layer::forward(x, &layer.weight, width, &mut out),
-                Some(h) => {
-                    let inputs = layer.weight.len() / width;
-                    product(&mut out, View::new(h, inputs), View::new(&layer.weight, width), Sum::Set);
+        let Some((last, before)) = self.layers.split_last() else { return Ok(()) };
+        let mut h = Cow::Borrowed(x);
+        for layer in before {
+            let mut out = Vec::with_capacity(x.rows() * layer.outputs);
+            layer.run(&propagation, h, |rows| {
+                out.extend_from_slice(rows);
+                Ok(())
+            })?;
+            h = Cow::Owned(Features::Dense(Dense::new(x.rows(), layer.outputs, out)?));
+        }
+        last.run(&propagation, h, &mut sink)
+    }
+}
+
+impl EncoderLayer {
+    fn inputs(&self) -> usize {
+        self.weight.len() / self.outputs.max(1)
+    }
+
+    /// Hands out the layer's result. Hops and the linear map can change places, so the hops are made on
+    /// the narrower side.
+    fn run(
+        &self,
+        propagation: &Propagation,
+        h: Cow<Features>,
+        mut sink: impl FnMut(&[f32]) -> Result<()>,
+    ) -> Result<()> {
+        let (nodes, width) = (h.rows(), self.outputs);
+        let blocks = (0..nodes).step_by(ROWS).map(|start| start..(start + ROWS).min(nodes));
+        let mut block = vec![0.0; ROWS.min(nodes) * width];
+        let mut finish = |rows: &mut [f32]| {
+            rows.par_chunks_mut(width).for_each(|row| {
+                row.iter_mut().zip(&self.bias).for_each(|(value, bias)| *value += bias);
+            });
+            self.activation.apply(rows, width, &self.slopes);
+            sink(rows)
+        };
+        if self.hops.is_none() || (self.inputs() < width && matches!(*h, Features::Dense(_))) {
+            let h = if self.hops.is_none() { h } else { Cow::Owned(self.hops.of_features(propagation, &h)?) };
+            for rows in blocks {
+                let out = &mut block[..rows.len() * width];
+                first_layer::forward_rows(&h, rows, &self.weight, width, out);
+                finish(out)?;
+            }
+            return Ok(());
+        }
+        let mut out = vec![0.0; nodes * width];
+        first_layer::forward(&h, &self.weight, width, &mut out);
+        drop(h);
+        match self.hops.as_power() {
+            Some(hops) => {
+                if hops > 1 {
+                    out = Hops::power(hops - 1).of_rows(propagation, &out, width)?;
+                }
+                for rows in blocks {
+                    let made = &mut block[..rows.len() * width];
+                    propagation.hop_rows(rows, &out, width, made)?;
+                    finish(made)?;
                 }
             }
-            // Hops and layers commute up to the bias, so the hops are done on the narrower side.
-            let hops = match self.hops {
-                Some(hops) if at == 0 => hops,
-                Some(_) => 0,
-                None => 1,
-            };
-            let mut spread = vec![0.0; out.len()];
-            propagation.power_into(&out, width, hops, &mut spread)?;
-            spread.par_chunks_mut(width).for_each(|row| {
-                row.iter_mut().zip(&layer.bias).for_each(|(value, bias)| *value += bias);
-            });
-            layer.activation.apply(&mut spread, width, &layer.slopes);
-            h = Some(spread);
+            None => {
+                out = self.hops.of_rows(propagation, &out, width)?;
+                for rows in out.chunks_mut(ROWS * width) {
+                    finish(rows)?;
+                }
+            }
         }
-        Dense::new(x.rows(), self.outputs(), h.unwrap_or_default())
+        Ok(())
     }
 }
 
@@ -93,7 +159,7 @@ mod tests {
     use super::*;
     use crate::{Csr, Graph};
 
-    fn layer(inputs: usize, outputs: usize, activation: Activation, salt: usize) -> EncoderLayer {
+    fn layer(inputs: usize, outputs: usize, activation: Activation, salt: usize, hops: Hops) -> EncoderLayer {
         let number = |i: usize| ((i * 7 + salt) % 11) as f32 * 0.2 - 1.0;
         let slopes = vec![0.25; activation.slopes(outputs)];
         let weight = (0..inputs * outputs).map(number).collect();
@@ -103,6 +169,7 @@ mod tests {
             bias: (0..outputs).map(|i| number(i + 3)).collect(),
             slopes,
             activation,
+            hops,
         }
     }
 
@@ -121,9 +188,14 @@ mod tests {
         let dense = x.to_dense();
         let mut h: Vec<Vec<f64>> =
             (0..nodes).map(|v| dense.row(v).iter().map(|&value| value as f64).collect()).collect();
-        for (at, layer) in encoder.layers.iter().enumerate() {
-            let hops = encoder.hops.map_or(1, |hops| if at == 0 { hops } else { 0 });
-            (0..hops).for_each(|_| h = hop(&h));
+        for layer in &encoder.layers {
+            let mut heard = vec![vec![0.0; h[0].len()]; nodes];
+            for &weight in layer.hops.weights() {
+                let add = |(sum, row): (&mut f64, &f64)| *sum += weight as f64 * row;
+                heard.iter_mut().flatten().zip(h.iter().flatten()).for_each(add);
+                h = hop(&h);
+            }
+            h = heard;
             let unit = |row: &[f64], j: usize| {
                 let weight = |i: usize| layer.weight[i * layer.outputs + j] as f64;
                 let sum =
@@ -133,6 +205,31 @@ mod tests {
             h = h.iter().map(|row| (0..layer.outputs).map(|j| unit(row, j)).collect()).collect();
         }
         h.concat()
+    }
+
+    #[test]
+    fn rows_come_in_order_and_in_blocks() {
+        let nodes = ROWS + 300;
+        let edges: Vec<(u32, u32)> = (1..nodes as u32).map(|v| (v * 7919 % v, v)).collect();
+        let graph = Graph::from_edges(nodes, &edges).unwrap();
+        let x: Vec<f32> = (0..3 * nodes).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+        let x = Features::Dense(Dense::new(nodes, 3, x).unwrap());
+        for (outputs, hops) in [(4, Hops::power(1)), (2, Hops::power(2)), (2, Hops::ssgc(2, 0.5))] {
+            let encoder = Encoder { layers: vec![layer(3, outputs, Activation::Prelu, 2, hops)] };
+            let twin = naive(&encoder, &graph, &x);
+            let (mut got, mut blocks) = (Vec::new(), 0);
+            let take = |rows: &[f32]| {
+                got.extend_from_slice(rows);
+                blocks += 1;
+                Ok(())
+            };
+            encoder.embed_rows(&graph, &x, take).unwrap();
+            assert_eq!(blocks, 2);
+            assert!(got.iter().zip(&twin).all(|(&got, want)| (got as f64 - want).abs() < 1e-4));
+            assert_eq!(got.len(), twin.len());
+            let broken = encoder.embed_rows(&graph, &x, |_| Err(Error::Input("full".into())));
+            assert_eq!(broken.unwrap_err().to_string(), "full");
+        }
     }
 
     #[test]
@@ -146,9 +243,14 @@ mod tests {
         );
         let sparse = Features::Sparse(csr.unwrap());
         let dense = Features::Dense(sparse.to_dense());
-        let layers = vec![layer(3, 4, Activation::None, 1), layer(4, 2, Activation::Prelu, 5)];
-        for hops in [None, Some(0), Some(2)] {
-            let encoder = Encoder { layers: layers.clone(), hops };
+        // Hops before a wider layer and behind a narrower one, of all kinds.
+        let kinds = [Hops::none(), Hops::power(1), Hops::power(2), Hops::ssgc(3, 0.2)];
+        for hops in kinds.iter().flat_map(|a| kinds.iter().map(move |b| [a, b])) {
+            let layers = vec![
+                layer(3, 4, Activation::None, 1, hops[0].clone()),
+                layer(4, 2, Activation::Prelu, 5, hops[1].clone()),
+            ];
+            let encoder = Encoder { layers };
             for x in [&sparse, &dense] {
                 let embedding = encoder.embed(&graph, x).unwrap();
                 let close = |(got, want): (&f32, &f64)| (*got as f64 - want).abs() < 1e-5;

@@ -12,6 +12,7 @@ mod features;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod graph;
+mod hops;
 mod ids;
 mod labels;
 mod linalg;
@@ -46,6 +47,7 @@ pub use evaluate::{
 };
 pub use features::{Dense, FeatureNorm, Features, StandIn};
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
+pub use hops::EncoderKind;
 pub use ids::NodeIds;
 pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};

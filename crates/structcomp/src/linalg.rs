@@ -6,7 +6,7 @@
 mod sparse;
 mod symmetric;
 
-pub(crate) use sparse::{add_sparse_product, transposed};
+pub(crate) use sparse::{add_sparse_product, add_sparse_rows, transposed};
 pub(crate) use symmetric::{Cholesky, add_gram};
 
 use faer::linalg::matmul::matmul;
@@ -42,7 +42,7 @@ impl<'a> View<'a> {
 }
 
 /// Rows of a result that one thread computes at once.
-const ROWS: usize = 128;
+pub(crate) const PRODUCT_ROWS: usize = 128;
 
 /// `out = A B`, or `out += scale · A B` with `Sum::Add`.
 pub(crate) fn product(out: &mut [f32], a: View, b: View, sum: Sum) {
@@ -56,10 +56,10 @@ pub(crate) fn product(out: &mut [f32], a: View, b: View, sum: Sum) {
         Sum::Set => (Accum::Replace, 1.0),
         Sum::Add(scale) => (Accum::Add, scale),
     };
-    out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(block, out)| {
+    out.par_chunks_mut(PRODUCT_ROWS * cols).enumerate().for_each(|(block, out)| {
         let rows = out.len() / cols;
         let out = MatMut::from_row_major_slice_mut(out, rows, cols);
-        matmul(out, accumulate, a.subrows(block * ROWS, rows), b, scale, Par::Seq);
+        matmul(out, accumulate, a.subrows(block * PRODUCT_ROWS, rows), b, scale, Par::Seq);
     });
 }
 

@@ -77,11 +77,6 @@ impl Model {
         if self.two_views() { Activation::Prelu } else { Activation::None }
     }
 
-    /// Whether the encoder's layers come between hops (GCN), or the hops before all layers (SGC).
-    pub(crate) fn propagates_between_layers(&self) -> bool {
-        self.two_views()
-    }
-
     /// The width of the projection head's layers, where there is one.
     pub(crate) fn head(&self, hidden: usize) -> Option<usize> {
         match self {

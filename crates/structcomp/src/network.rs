@@ -10,6 +10,7 @@ mod messages;
 pub use activation::Activation;
 pub(crate) use messages::Messages;
 
+use crate::hops::Hops;
 use crate::linalg::{Sum, View, product};
 use crate::{Features, Seed};
 use rand::RngExt;
@@ -17,13 +18,13 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// A linear map with a bias, then an activation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layer {
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
     pub(crate) activation: Activation,
-    /// Whether rows pass messages behind the linear map, where there are any to pass.
-    pub(crate) passes: bool,
+    /// How far messages travel behind the linear map, where there are any to pass.
+    pub(crate) hops: Hops,
 }
 
 /// Where a layer's parameters are. The weight has a row an input.
@@ -125,8 +126,8 @@ impl Network {
                     product(&mut out, input, View::new(weight, layer.outputs), Sum::Set);
                 }
             }
-            if let Some(messages) = messages.filter(|_| layer.passes) {
-                out = messages.pass(&out, layer.outputs);
+            if let Some(messages) = messages.filter(|_| !layer.hops.is_none()) {
+                out = messages.pass(&layer.hops, &out, layer.outputs);
             }
             let bias = self.bias(at, parameters);
             out.par_chunks_mut(layer.outputs).for_each(|row| {
@@ -162,8 +163,8 @@ impl Network {
             }
             let sums = column_sums(&of_output, layer.outputs);
             gradient[place.bias.clone()].iter_mut().zip(sums).for_each(|(sum, add)| *sum += add as f32);
-            if let Some(messages) = messages.filter(|_| layer.passes) {
-                of_output = messages.pass_back(&of_output, layer.outputs);
+            if let Some(messages) = messages.filter(|_| !layer.hops.is_none()) {
+                of_output = messages.pass_back(&layer.hops, &of_output, layer.outputs);
             }
             let of_weight = &mut gradient[place.weight.clone()];
             if at == 0 {
@@ -228,12 +229,17 @@ mod tests {
 
     fn all_activations() -> Network {
         let kinds = [Activation::Prelu, Activation::Elu, Activation::Relu, Activation::PreluShared];
-        let mut layers = vec![Layer { inputs: 5, outputs: 4, activation: Activation::None, passes: true }];
+        let mut layers =
+            vec![Layer { inputs: 5, outputs: 4, activation: Activation::None, hops: Hops::power(1) }];
         layers.extend(kinds.map(|activation| Layer {
             inputs: 4,
             outputs: 4,
             activation,
-            passes: activation != Activation::Elu,
+            hops: match activation {
+                Activation::Elu => Hops::none(),
+                Activation::Relu => Hops::ssgc(2, 0.3),
+                _ => Hops::power(1),
+            },
         }));
         Network::new(layers)
     }
@@ -258,13 +264,20 @@ mod tests {
                 _ => 0.0,
             };
             // Messages first: they and the linear map can change places.
-            if let Some(messages) = messages.filter(|_| layer.passes) {
-                let received = |i: usize, j: usize| {
-                    let (indices, values) = messages.row(i);
-                    indices.iter().zip(values).map(|(&from, &w)| w as f64 * rows[from as usize][j]).sum()
-                };
-                rows =
-                    (0..rows.len()).map(|i| (0..rows[i].len()).map(|j| received(i, j)).collect()).collect();
+            if let Some(messages) = messages {
+                let mut heard = vec![vec![0.0; rows[0].len()]; rows.len()];
+                for &weight in layer.hops.weights() {
+                    let add = |(sum, row): (&mut f64, &f64)| *sum += weight as f64 * row;
+                    heard.iter_mut().flatten().zip(rows.iter().flatten()).for_each(add);
+                    let received = |i: usize, j: usize| {
+                        let (indices, values) = messages.row(i);
+                        indices.iter().zip(values).map(|(&from, &w)| w as f64 * rows[from as usize][j]).sum()
+                    };
+                    rows = (0..rows.len())
+                        .map(|i| (0..rows[i].len()).map(|j| received(i, j)).collect())
+                        .collect();
+                }
+                rows = heard;
             }
             let unit = |row: &[f64], j: usize| {
                 let weight = |i: usize| parameters[place.weight.start + i * layer.outputs + j];
@@ -326,7 +339,7 @@ mod tests {
             inputs: 400,
             outputs: 64,
             activation: Activation::Prelu,
-            passes: false,
+            hops: Hops::none(),
         }]);
         let parameters = network.initial(Seed(0));
         let weight = network.weight(0, &parameters);

@@ -7,12 +7,13 @@ mod goldens;
 
 pub use augment::Augment;
 
+use crate::hops::Hops;
 use crate::model::Objective;
 use crate::network::{Layer, Messages, Network};
 use crate::optim::Adam;
 use crate::{
-    Activation, Compressed, Csr, DropMember, Encoder, Error, Features, Graph, Model, Normalization,
-    Optimizer, Partition, Propagation, Result, Seed,
+    Activation, Compressed, Csr, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
+    Normalization, Optimizer, Partition, Propagation, Result, Seed,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -37,8 +38,13 @@ pub struct Training {
     pub optimizer: Optimizer,
     /// Which members the second view leaves out in training on clusters.
     pub drop_member: DropMember,
-    /// Hops of the embedding, for encoders that propagate before their layers.
-    pub hops: usize,
+    /// Where the encoder passes messages; by default as the model's authors do, GCN for models of two views
+    /// and SGC for the others.
+    pub encoder: Option<EncoderKind>,
+    /// Hops of SGC (by default 2) or SSGC (16).
+    pub hops: Option<usize>,
+    /// The share α of a node's own features in SSGC.
+    pub ssgc_alpha: f64,
     /// What follows each layer but the last.
     pub inner_activation: Activation,
     /// What follows the last layer; by default the model's own.
@@ -58,7 +64,9 @@ impl Default for Training {
             weight_decay: 5e-4,
             optimizer: Optimizer::Adam,
             drop_member: DropMember::Half,
-            hops: 2,
+            encoder: None,
+            hops: None,
+            ssgc_alpha: 0.05,
             inner_activation: Activation::None,
             activation: None,
             augment: Augment::default(),
@@ -92,7 +100,7 @@ pub enum Inputs<'a> {
     /// One row a cluster and no messages: StructComp.
     Clusters(&'a Compressed<'a>),
     /// One row a node and messages in every step: what StructComp is compared with. Models of two views
-    /// augment both; the others see the features after the hops.
+    /// augment both; the others see the graph as it is.
     Nodes(&'a Features),
 }
 
@@ -121,6 +129,11 @@ impl Training {
             _ if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) => {
                 wrong("the weight decay must be 0 or more")
             }
+            _ if !(0.0..=1.0).contains(&self.ssgc_alpha) => wrong("the alpha of SSGC must be from 0 to 1"),
+            _ if self.kind() == EncoderKind::Gcn && self.hops.is_some() => {
+                wrong("a GCN makes one hop a layer; only SGC and SSGC take a number of hops")
+            }
+            _ if self.hops.is_some_and(|hops| hops > 10_000) => wrong("more than 10000 hops are too many"),
             _ => self.augment.check(),
         }
     }
@@ -136,20 +149,35 @@ impl Training {
                     true => self.activation.unwrap_or(self.model.last_activation()),
                     false => self.inner_activation,
                 },
-                passes: self.model.propagates_between_layers(),
+                hops: self.hops_of(at),
             })
             .collect();
         if let Some(width) = self.model.head(hidden) {
-            let head = |inputs, outputs, activation| Layer { inputs, outputs, activation, passes: false };
+            let head =
+                |inputs, outputs, activation| Layer { inputs, outputs, activation, hops: Hops::none() };
             layers.push(head(hidden, width, Activation::Elu));
             layers.push(head(width, hidden, Activation::None));
         }
         Network::new(layers)
     }
 
+    /// Where the encoder passes messages.
+    fn kind(&self) -> EncoderKind {
+        self.encoder.unwrap_or(if self.model.two_views() { EncoderKind::Gcn } else { EncoderKind::Sgc })
+    }
+
+    /// How far messages travel in a layer.
+    fn hops_of(&self, layer: usize) -> Hops {
+        match self.kind() {
+            EncoderKind::Gcn => Hops::power(1),
+            EncoderKind::Sgc if layer == 0 => Hops::power(self.hops.unwrap_or(2)),
+            EncoderKind::Ssgc if layer == 0 => Hops::ssgc(self.hops.unwrap_or(16), self.ssgc_alpha),
+            _ => Hops::none(),
+        }
+    }
+
     fn encoder(&self, network: &Network, parameters: &[f32]) -> Encoder {
-        let hops = if self.model.propagates_between_layers() { None } else { Some(self.hops) };
-        Encoder::new(network, parameters, self.layers, hops)
+        Encoder::new(network, parameters, self.layers)
     }
 }
 
@@ -192,15 +220,18 @@ enum Rows<'a> {
         first: Cow<'a, Features>,
     },
     /// Augmented anew in every epoch.
-    Nodes(&'a Features),
-    /// Features after all hops, for encoders that are linear behind them.
-    Propagated(Features),
+    Augmented(&'a Features),
+    /// As they are. Encoders that pass all messages before their layers see features after all hops.
+    Nodes {
+        x: Cow<'a, Features>,
+        messages: Option<Messages>,
+    },
 }
 
 /// The rows of one view, and the messages between them.
 struct View<'v> {
     x: Cow<'v, Features>,
-    messages: Option<Messages>,
+    messages: Option<Cow<'v, Messages>>,
 }
 
 impl<'a> Trainer<'a> {
@@ -228,11 +259,15 @@ impl<'a> Trainer<'a> {
             Inputs::Clusters(compressed) => {
                 Rows::Clusters { compressed, first: fastest(Cow::Borrowed(compressed.features())) }
             }
-            Inputs::Nodes(features) if model.two_views() => Rows::Nodes(features),
+            Inputs::Nodes(features) if model.two_views() => Rows::Augmented(features),
+            Inputs::Nodes(features) if training.kind() == EncoderKind::Gcn => {
+                let x = fastest(Cow::Borrowed(features));
+                Rows::Nodes { x, messages: Some(Augment::none().view(features, graph, seed, 0, 0)?.1) }
+            }
             Inputs::Nodes(features) => {
                 let propagation = Propagation::new(graph, Normalization::Symmetric);
-                let propagated = propagation.power(features, training.hops)?;
-                Rows::Propagated(fastest(Cow::Owned(propagated)).into_owned())
+                let propagated = training.hops_of(0).of_features(&propagation, features)?;
+                Rows::Nodes { x: fastest(Cow::Owned(propagated)), messages: None }
             }
         };
         let initial = network.initial(seed);
@@ -267,13 +302,13 @@ impl<'a> Trainer<'a> {
         // x = PᵀX, and for two views x' with members dropped.
         let views = self.views(epoch)?;
         // z = f(x), and the loss with its gradient in z.
-        let forward = |view: &View| self.network.forward(&self.parameters, &view.x, view.messages.as_ref());
+        let forward = |view: &View| self.network.forward(&self.parameters, &view.x, view.messages.as_deref());
         let traces: Vec<_> = views.iter().map(forward).collect();
         let outputs: Vec<&[f32]> = traces.iter().map(|trace| trace.output()).collect();
         let loss = self.objective.loss(&outputs, self.network.outputs(), epoch)?;
         let mut gradient = vec![0.0; self.network.len()];
         for ((view, trace), of_output) in views.iter().zip(&traces).zip(loss.gradients) {
-            let messages = view.messages.as_ref();
+            let messages = view.messages.as_deref();
             self.network.backward(&self.parameters, &view.x, messages, trace, of_output, &mut gradient);
         }
         self.adam.step(&mut self.parameters, &gradient);
@@ -291,7 +326,9 @@ impl<'a> Trainer<'a> {
     fn views(&self, epoch: usize) -> Result<Vec<View<'_>>> {
         let still = |x| View { x, messages: None };
         match &self.rows {
-            Rows::Propagated(x) => Ok(vec![still(Cow::Borrowed(x))]),
+            Rows::Nodes { x, messages } => {
+                Ok(vec![View { x: Cow::Borrowed(&**x), messages: messages.as_ref().map(Cow::Borrowed) }])
+            }
             Rows::Clusters { compressed, first } => {
                 let mut views = vec![still(Cow::Borrowed(&**first))];
                 if self.training.model.two_views() {
@@ -300,15 +337,20 @@ impl<'a> Trainer<'a> {
                 }
                 Ok(views)
             }
-            Rows::Nodes(x) => {
+            Rows::Augmented(x) => {
                 let view = |number| {
                     let (x, messages) =
                         self.training.augment.view(x, self.graph, self.seed, epoch, number)?;
-                    Ok(View { x: fastest(Cow::Owned(x)), messages: Some(messages) })
+                    Ok(View { x: fastest(Cow::Owned(x)), messages: Some(Cow::Owned(messages)) })
                 };
                 [0, 1].into_iter().map(view).collect()
             }
         }
+    }
+
+    /// The encoder as it is now.
+    pub fn encoder(&self) -> Encoder {
+        self.training.encoder(&self.network, &self.parameters)
     }
 
     /// What training gave.

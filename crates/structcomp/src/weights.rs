@@ -1,6 +1,7 @@
 //! An encoder in a file, and where it comes from.
 
 use crate::encoder::EncoderLayer;
+use crate::hops::Hops;
 use crate::tensors::{Tensors, write};
 use crate::{Activation, Encoder, Result, Training};
 use serde::{Deserialize, Serialize};
@@ -42,9 +43,9 @@ pub struct Origin {
 struct Note {
     /// What the file is; checkpoints have another word here.
     kind: Kind,
-    /// Hops before the layers; none for one in each layer.
-    hops: Option<usize>,
     activations: Vec<Activation>,
+    /// For each layer the weight of every number of hops, from none on.
+    hops: Vec<Hops>,
     origin: Origin,
 }
 
@@ -60,8 +61,8 @@ impl Weights {
         let layers = &self.encoder.layers;
         let note = Note {
             kind: Kind::Weights,
-            hops: self.encoder.hops,
             activations: layers.iter().map(|layer| layer.activation).collect(),
+            hops: layers.iter().map(|layer| layer.hops.clone()).collect(),
             origin: self.origin.clone(),
         };
         let turned: Vec<Vec<f32>> = layers.iter().map(|layer| turned(&layer.weight, layer.outputs)).collect();
@@ -83,7 +84,10 @@ impl Weights {
         let tensors = Tensors::read(path.as_ref())?;
         let note: Note = tensors.note()?;
         let mut layers: Vec<EncoderLayer> = Vec::new();
-        for (at, &activation) in note.activations.iter().enumerate() {
+        if note.hops.len() != note.activations.len() || note.hops.iter().any(|hops| hops.check().is_err()) {
+            return Err(tensors.wrong("has hops that make no sense"));
+        }
+        for (at, (&activation, hops)) in note.activations.iter().zip(note.hops).enumerate() {
             let name = |part: &str| format!("layers.{at}.{part}");
             let (shape, weight) = tensors.single(&name("weight"))?;
             let (_, bias) = tensors.single(&name("bias"))?;
@@ -103,12 +107,12 @@ impl Weights {
                 return Err(tensors.wrong(format!("has weights that are not finite (layer {at})")));
             }
             let weight = turned(&weight, shape[1]);
-            layers.push(EncoderLayer { outputs: shape[0], weight, bias, slopes, activation });
+            layers.push(EncoderLayer { outputs: shape[0], weight, bias, slopes, activation, hops });
         }
         if layers.is_empty() {
             return Err(tensors.wrong("has no layers"));
         }
-        Ok(Self { encoder: Encoder { layers, hops: note.hops }, origin: note.origin })
+        Ok(Self { encoder: Encoder { layers }, origin: note.origin })
     }
 }
 
@@ -129,10 +133,11 @@ mod tests {
             bias: (0..outputs).map(|i| 0.5 * i as f32).collect(),
             slopes: vec![0.25; activation.slopes(outputs)],
             activation,
+            hops: Hops::ssgc(2, 0.1),
         };
         let layers = vec![layer(3, 4, Activation::None), layer(4, 2, Activation::Prelu)];
         let origin = Origin { data: "a \"name\"".into(), seed: 7, ..Origin::default() };
-        Weights { encoder: Encoder { layers, hops: None }, origin }
+        Weights { encoder: Encoder { layers }, origin }
     }
 
     #[test]

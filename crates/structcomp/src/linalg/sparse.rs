@@ -11,9 +11,14 @@ const STRIP: usize = 64;
 
 /// `out += X M` for sparse X.
 pub(crate) fn add_sparse_product(x: &Csr, matrix: &[f32], cols: usize, out: &mut [f32]) {
+    add_sparse_rows(x, 0, matrix, cols, out);
+}
+
+/// The same for the rows of X from `first` on, as many as `out` has.
+pub(crate) fn add_sparse_rows(x: &Csr, first: usize, matrix: &[f32], cols: usize, out: &mut [f32]) {
     let unit = Unit::widest();
     out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(task, out)| {
-        unit.run(Rows { x, first: task * ROWS, matrix, cols, out });
+        unit.run(Rows { x, first: first + task * ROWS, matrix, cols, out });
     });
 }
 

@@ -1,10 +1,13 @@
 //! Message passing between the rows of a layer, for training on a whole graph.
 
 use crate::Csr;
+use crate::hops::Hops;
 use crate::linalg::{add_sparse_product, transposed};
+use std::convert::Infallible;
 
 /// Who hears whom, and how loudly: a square matrix and its transpose, which differ where edges were
 /// dropped in one direction.
+#[derive(Clone)]
 pub(crate) struct Messages {
     matrix: Csr,
     back: Csr,
@@ -17,16 +20,24 @@ impl Messages {
     }
 
     /// What each row hears.
-    pub(super) fn pass(&self, rows: &[f32], width: usize) -> Vec<f32> {
-        let mut out = vec![0.0; rows.len()];
-        add_sparse_product(&self.matrix, rows, width, &mut out);
-        out
+    pub(super) fn pass(&self, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
+        through(&self.matrix, hops, rows, width)
     }
 
     /// The gradient of what was said, from that of what was heard.
-    pub(super) fn pass_back(&self, rows: &[f32], width: usize) -> Vec<f32> {
+    pub(super) fn pass_back(&self, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
+        through(&self.back, hops, rows, width)
+    }
+}
+
+fn through(matrix: &Csr, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
+    let hop = |rows: &[f32]| {
         let mut out = vec![0.0; rows.len()];
-        add_sparse_product(&self.back, rows, width, &mut out);
-        out
+        add_sparse_product(matrix, rows, width, &mut out);
+        Ok::<_, Infallible>(out)
+    };
+    match hops.apply(rows, hop) {
+        Ok(out) => out,
+        Err(never) => match never {},
     }
 }

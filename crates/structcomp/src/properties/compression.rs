@@ -1,6 +1,7 @@
 //! P1, P2, P10 and P14: rows of clusters, their second view, and what an encoder makes of them.
 
 use super::*;
+use crate::hops::Hops;
 use crate::network::{Layer, Messages, Network};
 use crate::{Activation, Coarsening, Coles, Compressed, DropMember, Encoder, Inputs, Sce, Training};
 use proptest::prelude::*;
@@ -53,19 +54,26 @@ proptest! {
         let partition = Partition::renumbered(cluster);
         let nodes = partition.nodes();
         let x = dense(nodes, numbers(4 * nodes, seed));
-        let layer = |(at, &activation): (usize, &Activation)| {
-            Layer { inputs: if at == 0 { 4 } else { 5 }, outputs: 5, activation, passes: true }
+        // A GCN, SGC and SSGC, all with the same parameters.
+        let of_layer = |at: usize, first: Hops| if at == 0 { first } else { Hops::none() };
+        let network = |hops: &dyn Fn(usize) -> Hops| {
+            let layer = |(at, &activation): (usize, &Activation)| {
+                Layer { inputs: if at == 0 { 4 } else { 5 }, outputs: 5, activation, hops: hops(at) }
+            };
+            Network::new(kinds.iter().enumerate().map(layer).collect())
         };
-        let network = Network::new(kinds.iter().enumerate().map(layer).collect());
-        let parameters = network.initial(Seed(seed));
+        let gcn = network(&|_| Hops::power(1));
+        let sgc = network(&|at| of_layer(at, Hops::power(hops)));
+        let ssgc = network(&|at| of_layer(at, Hops::ssgc(hops, 0.0)));
+        let parameters = gcn.initial(Seed(seed));
         let compressed = Compressed::new(&x, &partition).unwrap();
-        let mlp = network.forward(&parameters, compressed.features(), None);
+        let mlp = gcn.forward(&parameters, compressed.features(), None);
         let graph = cliques(&partition);
-        let embedded = |hops: Option<usize>| {
-            Encoder::new(&network, &parameters, kinds.len(), hops).embed(&graph, &x).unwrap().values().to_vec()
+        let embedded = |network: &Network| {
+            Encoder::new(network, &parameters, kinds.len()).embed(&graph, &x).unwrap().values().to_vec()
         };
-        let gcn = network.forward(&parameters, &x, Some(&Messages::new(projector(&partition))));
-        for gnn in [embedded(None), embedded(Some(hops)), gcn.output().to_vec()] {
+        let trained = gcn.forward(&parameters, &x, Some(&Messages::new(projector(&partition))));
+        for gnn in [embedded(&gcn), embedded(&sgc), embedded(&ssgc), trained.output().to_vec()] {
             for (node, row) in gnn.chunks(5).enumerate() {
                 let twin = &mlp.output()[partition.of(node as u32) as usize * 5..][..5];
                 for (got, want) in row.iter().zip(twin) {
@@ -176,7 +184,7 @@ fn p14_with_a_cluster_a_node_training_is_that_on_raw_features() {
         assert!(columns == graph.neighbors(node) && values.iter().all(|&value| value == 1.0));
     }
     for model in [Model::Sce(Sce::default()), Model::Coles(Coles::default())] {
-        let training = Training { model, hidden: 8, epochs: 5, hops: 0, ..Training::default() };
+        let training = Training { model, hidden: 8, epochs: 5, hops: Some(0), ..Training::default() };
         let train = |inputs: Inputs| training.train(inputs, &graph, Seed(2), |_| true).unwrap();
         let (small, raw) = (train(Inputs::Clusters(&compressed)), train(Inputs::Nodes(&x)));
         assert_eq!(small.losses.len(), 5);

@@ -1,6 +1,7 @@
 //! P7 and P9: the spectral loss on clusters, and how far losses on clusters are from those on nodes.
 
 use super::*;
+use crate::hops::Hops;
 use crate::network::{Layer, Network};
 use crate::{Activation, Compressed, Normalization, Propagation, Quality};
 use proptest::prelude::*;
@@ -18,7 +19,7 @@ fn spectral(a: &[f64], b: &[f64], width: usize, weights: &[f64]) -> f64 {
 /// clusters weighted by their size; and on clusters weighted alike.
 fn spectral_losses(partition: &Partition, seed: u64) -> [f64; 3] {
     let (nodes, clusters) = (partition.nodes(), partition.clusters());
-    let layer = Layer { inputs: 4, outputs: 3, activation: Activation::None, passes: false };
+    let layer = Layer { inputs: 4, outputs: 3, activation: Activation::None, hops: Hops::none() };
     let network = Network::new(vec![layer]);
     let parameters = network.initial(Seed(seed));
     let encoded = |x: &Features| exact(network.forward(&parameters, x, None).output());

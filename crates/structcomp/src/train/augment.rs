@@ -23,6 +23,11 @@ impl Default for Augment {
 }
 
 impl Augment {
+    /// Views that leave nothing out.
+    pub(super) fn none() -> Self {
+        Self { drop_edges: [0.0; 2], mask_features: [0.0; 2] }
+    }
+
     pub(super) fn check(&self) -> Result<()> {
         match self.drop_edges.iter().chain(&self.mask_features).find(|share| !(0.0..1.0).contains(*share)) {
             None => Ok(()),

@@ -89,8 +89,8 @@ impl Trainer<'_> {
                 hash.update(b"clusters");
                 hash.update(bytemuck::cast_slice(compressed.partition().assignment()));
             }
-            Rows::Nodes(x) => features(x),
-            Rows::Propagated(x) => features(x),
+            Rows::Augmented(x) => features(x),
+            Rows::Nodes { x, .. } => features(x),
         }
         format!("{:032x}", hash.digest128())
     }

@@ -219,8 +219,9 @@ fn a_gcn_embeds_cora_as_pytorch_does() {
         bias: formula(1, outputs, 3 * at + 1),
         slopes: formula(1, outputs, 3 * at + 2),
         activation: Activation::Prelu,
+        hops: crate::hops::Hops::power(1),
     };
-    let encoder = Encoder { layers: vec![layer(0, x.cols(), 16), layer(1, 16, 8)], hops: None };
+    let encoder = Encoder { layers: vec![layer(0, x.cols(), 16), layer(1, 16, 8)] };
     let z = encoder.embed(&cora.graph, &x).unwrap();
     assert_eq!((z.rows(), z.cols()), (golden.nodes, 8));
     for (&row, want) in golden.rows.iter().zip(&golden.values) {

@@ -1,0 +1,153 @@
+//! Settings tried on a part of the labels that is kept for choosing.
+//!
+//! `search DATASET KEY=VALUE,VALUE… …` trains with every combination and prints how well classes are
+//! told from the embedding after each number of `epochs`. Keys are `model`, `clusters`, `feature-norm`,
+//! `seed` and the fields of `Training`; a field of the model is written `model.lambda`.
+//!
+//! Choosing sees a fifth of each class, at least 50 nodes of it, always the same ones: 20 random nodes
+//! a class to learn from, the others of that part to be judged on, 20 times. No other label is read.
+
+#![allow(clippy::print_stdout)] // how it answers
+
+use rand::seq::SliceRandom;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, error::Error};
+use structcomp::data::{Options, open};
+use structcomp::{
+    Compressed, Dataset, Dense, FeatureNorm, Features, Inputs, Labels, Normalization, PAPER_TRAIN_PER_CLASS,
+    Partition, Partitioning, Propagation, Seed, SplitSet, Trainer, Training, classify,
+};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> Result<()> {
+    let mut args = std::env::args().skip(1);
+    let path = args.next().ok_or("usage: search DATASET KEY=VALUE,VALUE…")?;
+    let keys: Vec<(String, Vec<Value>)> = args.map(|arg| values(&arg)).collect::<Result<_>>()?;
+    let dataset = open(&path, &Options::default())?;
+    let labels = part_for_choosing(dataset.labels.as_ref().ok_or("the dataset has no labels")?)?;
+    let splits = SplitSet::random(&labels, PAPER_TRAIN_PER_CLASS, 20, Seed(1));
+    let mut search = Search { dataset, labels, splits, partitions: BTreeMap::new() };
+    search.control()?;
+    let combinations: usize = keys.iter().map(|(_, values)| values.len()).product();
+    for mut number in 0..combinations {
+        let mut chosen = BTreeMap::new();
+        for (key, values) in &keys {
+            chosen.insert(key.as_str(), &values[number % values.len()]);
+            number /= values.len();
+        }
+        search.run(&chosen)?;
+    }
+    Ok(())
+}
+
+struct Search {
+    dataset: Dataset,
+    labels: Labels,
+    splits: SplitSet,
+    partitions: BTreeMap<(usize, u64), Partition>,
+}
+
+impl Search {
+    fn judge(&self, x: Features) -> Result<f64> {
+        Ok(classify(&x, &self.labels, &self.splits, 1.0)?.mean)
+    }
+
+    /// As it is, then with rows of some lengths.
+    fn judged(&self, z: Dense) -> Result<String> {
+        let mut text = format!(" {:.2}", self.judge(Features::Dense(z.clone()))?);
+        let lengths = std::env::var("LENGTHS").unwrap_or_default();
+        for length in lengths.split(',').filter(|length| !length.is_empty()) {
+            text += &format!("  {:.2}", self.judge(lengthened(&z, length.parse()?)?)?);
+        }
+        Ok(text)
+    }
+
+    fn control(&self) -> Result<()> {
+        let x = self.dataset.features.as_ref().ok_or("the dataset has no features")?;
+        let twice = Propagation::new(&self.dataset.graph, Normalization::Symmetric).power(x, 2)?;
+        println!("Â²X{}", self.judged(twice.to_dense())?);
+        Ok(())
+    }
+
+    fn run(&mut self, chosen: &BTreeMap<&str, &Value>) -> Result<()> {
+        let mut training = json!({ "model": { "name": "sce" } });
+        let (mut clusters, mut norm, mut seed) = (self.dataset.graph.nodes() / 10, FeatureNorm::None, 0);
+        let mut stops = vec![50];
+        for (&key, &value) in chosen {
+            match key {
+                "model" => training["model"]["name"] = value.clone(),
+                "clusters" => clusters = value.as_u64().ok_or("clusters is no number")? as usize,
+                "feature-norm" => norm = serde_json::from_value(value.clone())?,
+                "seed" => seed = value.as_u64().ok_or("the seed is no number")?,
+                "epochs" => {
+                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    stops = text.split('+').map(str::parse).collect::<std::result::Result<_, _>>()?;
+                }
+                _ => match key.strip_prefix("model.") {
+                    Some(field) => training["model"][field] = value.clone(),
+                    None => training[key] = value.clone(),
+                },
+            }
+        }
+        let training: Training = serde_json::from_value(training)?;
+        let graph = &self.dataset.graph;
+        if !self.partitions.contains_key(&(clusters, seed)) {
+            let config = Partitioning { clusters: Some(clusters), ..Partitioning::default() };
+            self.partitions.insert((clusters, seed), config.partition(graph, Seed(seed))?);
+        }
+        let x = self.dataset.features.clone().ok_or("the dataset has no features")?.normalized(norm);
+        let compressed = Compressed::new(&x, &self.partitions[&(clusters, seed)])?;
+        let mut trainer = Trainer::new(&training, Inputs::Clusters(&compressed), graph, Seed(seed))?;
+        let described: Vec<String> = chosen
+            .iter()
+            .filter(|(key, _)| **key != "epochs")
+            .map(|(key, value)| format!("{key}={}", value.to_string().trim_matches('"')))
+            .collect();
+        let mut line = String::new();
+        for stop in stops {
+            let mut loss = f64::NAN;
+            while trainer.epochs() < stop {
+                match trainer.step() {
+                    Ok(epoch) => loss = epoch.loss,
+                    Err(error) => {
+                        println!("{}\t{error}", described.join(" "));
+                        return Ok(());
+                    }
+                }
+            }
+            let z = trainer.encoder().embed(graph, &x)?;
+            line += &format!("\n    {stop}:{} ({loss:.3e})", self.judged(z)?);
+        }
+        println!("{}{line}", described.join(" "));
+        Ok(())
+    }
+}
+
+/// Rows scaled to one length, at which the classifier's own scale hardly matters.
+fn lengthened(x: &Dense, length: f32) -> Result<Features> {
+    let unit = Features::Dense(x.clone()).normalized(FeatureNorm::RowL2).to_dense();
+    let values: Vec<f32> = unit.values().iter().map(|value| length * value).collect();
+    Ok(Features::Dense(Dense::new(x.rows(), x.cols(), values)?))
+}
+
+/// The labels of a fifth of each class, at least 50 nodes of it.
+fn part_for_choosing(labels: &Labels) -> Result<Labels> {
+    let mut nodes: Vec<u32> = (0..labels.nodes() as u32).collect();
+    nodes.shuffle(&mut Seed(0).stream("choosing"));
+    let mut left: Vec<usize> = labels.sizes().iter().map(|&size| (size / 5).max(50)).collect();
+    let mut class = vec![None; nodes.len()];
+    for node in nodes {
+        if let Some(of) = labels.of(node).filter(|&of| left[of as usize] > 0) {
+            left[of as usize] -= 1;
+            class[node as usize] = Some(of);
+        }
+    }
+    Ok(Labels::new(class)?)
+}
+
+fn values(arg: &str) -> Result<(String, Vec<Value>)> {
+    let (key, values) = arg.split_once('=').ok_or_else(|| format!("'{arg}' is no KEY=VALUE"))?;
+    let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    Ok((key.to_owned(), values.split(',').map(value).collect()))
+}
