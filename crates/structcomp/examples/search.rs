@@ -58,7 +58,7 @@ impl Search {
         let mut text = format!(" {:.2}", self.judge(Features::Dense(z.clone()))?);
         let lengths = std::env::var("LENGTHS").unwrap_or_default();
         for length in lengths.split(',').filter(|length| !length.is_empty()) {
-            text += &format!("  {:.2}", self.judge(lengthened(&z, length.parse()?)?)?);
+            text += &format!("  {length}:{:.2}", self.judge(lengthened(&z, length)?)?);
         }
         Ok(text)
     }
@@ -124,11 +124,29 @@ impl Search {
     }
 }
 
-/// Rows scaled to one length, at which the classifier's own scale hardly matters.
-fn lengthened(x: &Dense, length: f32) -> Result<Features> {
-    let unit = Features::Dense(x.clone()).normalized(FeatureNorm::RowL2).to_dense();
-    let values: Vec<f32> = unit.values().iter().map(|value| length * value).collect();
-    Ok(Features::Dense(Dense::new(x.rows(), x.cols(), values)?))
+/// Rows as another scale has them: `r3` all of length 3, `c3` less their mean and of length 3 by the root
+/// mean square, `cr3` less their mean and all of length 3.
+fn lengthened(x: &Dense, how: &str) -> Result<Features> {
+    let (centred, each) = (how.contains('c'), how.contains('r'));
+    let length: f64 = how.trim_start_matches(['c', 'r']).parse()?;
+    let (rows, cols) = (x.rows(), x.cols());
+    let mut values = x.values().to_vec();
+    if centred {
+        let mut mean = vec![0f64; cols];
+        for row in values.chunks(cols) {
+            mean.iter_mut().zip(row).for_each(|(mean, &value)| *mean += value as f64 / rows as f64);
+        }
+        for row in values.chunks_mut(cols) {
+            row.iter_mut().zip(&mean).for_each(|(value, mean)| *value -= *mean as f32);
+        }
+    }
+    let square = |row: &[f32]| row.iter().map(|&value| (value as f64).powi(2)).sum::<f64>();
+    let all = (square(&values) / rows as f64).sqrt();
+    for row in values.chunks_mut(cols) {
+        let scale = (length / if each { square(row).sqrt().max(1e-9) } else { all }) as f32;
+        row.iter_mut().for_each(|value| *value *= scale);
+    }
+    Ok(Features::Dense(Dense::new(rows, cols, values)?))
 }
 
 /// The labels of a fifth of each class, at least 50 nodes of it.

@@ -4,7 +4,6 @@ use crate::hops::Hops;
 use crate::linalg::PRODUCT_ROWS;
 use crate::network::{Activation, Network, first_layer};
 use crate::{Dense, Error, Features, Graph, Normalization, Propagation, Result};
-use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// Linear layers, messages between nodes, and activations: H' = act(Σ cₖ Âᵏ H W + b).
@@ -114,10 +113,7 @@ impl EncoderLayer {
         let blocks = (0..nodes).step_by(ROWS).map(|start| start..(start + ROWS).min(nodes));
         let mut block = vec![0.0; ROWS.min(nodes) * width];
         let mut finish = |rows: &mut [f32]| {
-            rows.par_chunks_mut(width).for_each(|row| {
-                row.iter_mut().zip(&self.bias).for_each(|(value, bias)| *value += bias);
-            });
-            self.activation.apply(rows, width, &self.slopes);
+            self.activation.apply(rows, &self.bias, &self.slopes);
             sink(rows)
         };
         if self.hops.is_none() || (self.inputs() < width && matches!(*h, Features::Dense(_))) {

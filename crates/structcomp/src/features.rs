@@ -90,6 +90,18 @@ impl Dense {
 }
 
 impl Features {
+    /// These rows and below them other ones.
+    pub(crate) fn above(&self, below: &Self) -> Result<Self> {
+        match (self, below) {
+            (Self::Sparse(a), Self::Sparse(b)) => Ok(Self::Sparse(a.above(b))),
+            (Self::Dense(a), Self::Dense(b)) => {
+                let values = [a.values(), b.values()].concat();
+                Dense::new(a.rows() + b.rows(), a.cols(), values).map(Self::Dense)
+            }
+            (a, b) => Self::Dense(a.to_dense()).above(&Self::Dense(b.to_dense())),
+        }
+    }
+
     /// How many rows, that is nodes, there are.
     pub fn rows(&self) -> usize {
         match self {

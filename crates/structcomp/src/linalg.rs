@@ -3,15 +3,18 @@
 //! A result is computed in blocks of rows whose size does not depend on the number of threads, each
 //! by one thread, so the same numbers come out whatever that number is.
 
+mod elementwise;
 mod sparse;
 mod symmetric;
 
+pub(crate) use elementwise::{dot, exp, sum_of_products};
 pub(crate) use sparse::{add_sparse_product, add_sparse_rows, transposed};
 pub(crate) use symmetric::{Cholesky, add_gram};
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// A row-major matrix, perhaps to be read as its transpose.
 #[derive(Clone, Copy)]
@@ -19,6 +22,8 @@ pub(crate) struct View<'a> {
     values: &'a [f32],
     rows: usize,
     cols: usize,
+    /// From a row's start to the next.
+    stride: usize,
     transposed: bool,
 }
 
@@ -27,7 +32,7 @@ impl<'a> View<'a> {
     pub(crate) fn new(values: &'a [f32], cols: usize) -> Self {
         let rows = values.len().checked_div(cols).unwrap_or(0);
         debug_assert_eq!(rows * cols, values.len());
-        Self { values, rows, cols, transposed: false }
+        Self { values, rows, cols, stride: cols, transposed: false }
     }
 
     /// The transpose.
@@ -35,14 +40,28 @@ impl<'a> View<'a> {
         Self { transposed: !self.transposed, ..self }
     }
 
+    /// Some rows and columns of a matrix that is not read as its transpose.
+    pub(crate) fn part(self, rows: Range<usize>, cols: Range<usize>) -> Self {
+        debug_assert!(!self.transposed);
+        let values = &self.values[rows.start * self.stride + cols.start..];
+        Self { values, rows: rows.len(), cols: cols.len(), ..self }
+    }
+
     fn mat(self) -> MatRef<'a, f32> {
-        let mat = MatRef::from_row_major_slice(self.values, self.rows, self.cols);
+        let mat = MatRef::from_row_major_slice_with_stride(self.values, self.rows, self.cols, self.stride);
         if self.transposed { mat.transpose() } else { mat }
     }
 }
 
-/// Rows of a result that one thread computes at once.
-pub(crate) const PRODUCT_ROWS: usize = 128;
+/// Rows of a large result that one thread computes at once.
+pub(crate) const PRODUCT_ROWS: usize = 256;
+
+/// Rows of a result that one thread computes at once: a few shares of a small one, since the other
+/// factor is packed anew for each.
+fn share(rows: usize) -> usize {
+    let shares = if rows < 64 { 1 } else { rows.div_ceil(PRODUCT_ROWS).next_multiple_of(4) };
+    rows.div_ceil(shares).next_multiple_of(8)
+}
 
 /// `out = A B`, or `out += scale · A B` with `Sum::Add`.
 pub(crate) fn product(out: &mut [f32], a: View, b: View, sum: Sum) {
@@ -52,15 +71,39 @@ pub(crate) fn product(out: &mut [f32], a: View, b: View, sum: Sum) {
     if out.is_empty() {
         return;
     }
-    let (accumulate, scale) = match sum {
-        Sum::Set => (Accum::Replace, 1.0),
-        Sum::Add(scale) => (Accum::Add, scale),
-    };
-    out.par_chunks_mut(PRODUCT_ROWS * cols).enumerate().for_each(|(block, out)| {
+    let (accumulate, scale) = sum.of_library();
+    let share = share(a.nrows());
+    out.par_chunks_mut(share * cols).enumerate().for_each(|(block, out)| {
         let rows = out.len() / cols;
         let out = MatMut::from_row_major_slice_mut(out, rows, cols);
-        matmul(out, accumulate, a.subrows(block * PRODUCT_ROWS, rows), b, scale, Par::Seq);
+        matmul(out, accumulate, a.subrows(block * share, rows), b, scale, Par::Seq);
     });
+}
+
+/// `product` on this thread alone, for one of many.
+pub(crate) fn product_here(out: &mut [f32], a: View, b: View, sum: Sum) {
+    let (accumulate, scale) = sum.of_library();
+    let (a, b) = (a.mat(), b.mat());
+    let out = MatMut::from_row_major_slice_mut(out, a.nrows(), b.ncols());
+    matmul(out, accumulate, a, b, scale, Par::Seq);
+}
+
+/// `out = A B` for a product that is symmetric: half of it is computed.
+pub(crate) fn symmetric_product(out: &mut [f32], a: View, b: View) {
+    const SHARE: usize = 64;
+    let (a, b) = (a.mat(), b.mat());
+    let size = b.ncols();
+    out.par_chunks_mut(SHARE * size.max(1)).enumerate().for_each(|(block, out)| {
+        let (first, rows) = (block * SHARE, out.len() / size);
+        let out = MatMut::from_row_major_slice_mut(out, rows, size).subcols_mut(first, size - first);
+        let (a, b) = (a.subrows(first, rows), b.subcols(first, size - first));
+        matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
+    });
+    for row in 1..size {
+        for col in 0..row / SHARE * SHARE {
+            out[row * size + col] = out[col * size + row];
+        }
+    }
 }
 
 /// What becomes of the former contents of a result.
@@ -70,6 +113,15 @@ pub(crate) enum Sum {
     Set,
     /// So many times the product is added to them.
     Add(f32),
+}
+
+impl Sum {
+    fn of_library(self) -> (Accum, f32) {
+        match self {
+            Self::Set => (Accum::Replace, 1.0),
+            Self::Add(scale) => (Accum::Add, scale),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +159,17 @@ mod tests {
                 let close = |(got, want): (&f32, &f64)| (*got as f64 - 0.5 * want).abs() < 1e-5;
                 assert!(out.iter().zip(&exact).all(close), "{n} {k} {m}");
             }
+        }
+    }
+
+    #[test]
+    fn symmetric_products_are_whole() {
+        for (rows, cols) in [(1, 1), (7, 30), (40, 64), (90, 65), (50, 200)] {
+            let a = numbers(rows * cols, 5);
+            let mut out = vec![3.0; cols * cols];
+            symmetric_product(&mut out, View::new(&a, cols).t(), View::new(&a, cols));
+            let exact = naive(&transposed(&a, cols), &a, (cols, rows, cols));
+            assert!(out.iter().zip(&exact).all(|(&got, want)| (got as f64 - want).abs() < 1e-5));
         }
     }
 

@@ -3,14 +3,18 @@
 mod cca_ssg;
 mod coles;
 mod grace;
+mod quadratic;
 mod sce;
 
 pub use cca_ssg::CcaSsg;
 pub use coles::Coles;
 pub use grace::Grace;
+pub(crate) use quadratic::Gram;
 pub use sce::Sce;
 #[cfg(test)]
 pub(crate) use {coles::random_pairs, sce::Pairs};
+
+use quadratic::Quadratic;
 
 use crate::{Activation, Error, Graph, Partition, Result, Seed};
 use serde::{Deserialize, Serialize};
@@ -29,17 +33,21 @@ pub enum Model {
     CcaSsg(CcaSsg),
 }
 
-/// The rows that an epoch compares, each with `width` numbers, and the gradient of the loss in them.
+/// A loss, and its gradient in the rows that it was computed from.
 pub(crate) struct Loss {
     pub(crate) value: f64,
-    /// One for each view.
-    pub(crate) gradients: Vec<Vec<f32>>,
+    pub(crate) gradient: Vec<f32>,
 }
 
 /// What a model computes from the rows of its views.
 pub(crate) trait Objective {
-    /// The loss and its gradient.
-    fn loss(&self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss>;
+    /// The loss of rows of `width` numbers, those of one view after those of the other.
+    fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss>;
+
+    /// The same as a quadratic form, for losses that are one.
+    fn quadratic(&self) -> Option<&dyn Quadratic> {
+        None
+    }
 }
 
 impl Model {
@@ -123,14 +131,13 @@ fn check_gradient(
     width: usize,
     twin: impl Fn(&[Vec<f64>]) -> f64,
 ) {
-    let slices: Vec<&[f32]> = views.iter().map(Vec::as_slice).collect();
-    let loss = objective.loss(&slices, width, 0).unwrap();
+    let loss = objective.loss(views.concat(), width, 0).unwrap();
     let exact: Vec<Vec<f64>> = views.iter().map(|view| view.iter().map(|&z| z as f64).collect()).collect();
     let expected = twin(&exact);
     assert!((loss.value - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{} and {expected}", loss.value);
-    let largest = loss.gradients.iter().flatten().fold(0f32, |most, g| most.max(g.abs())) as f64;
+    let largest = loss.gradient.iter().fold(0f32, |most, g| most.max(g.abs())) as f64;
     assert!(largest > 0.0, "the gradient is not zero");
-    for (view, gradient) in loss.gradients.iter().enumerate() {
+    for (view, gradient) in loss.gradient.chunks(views[0].len()).enumerate() {
         for (at, &got) in gradient.iter().enumerate() {
             let moved = |by: f64| {
                 let mut moved = exact.clone();

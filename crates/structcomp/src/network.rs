@@ -42,20 +42,11 @@ pub(crate) struct Network {
     places: Vec<Place>,
 }
 
-/// What `forward` leaves for `backward`.
-pub(crate) struct Trace {
-    /// Each layer's result before its activation; empty where there is none.
-    before: Vec<Vec<f32>>,
-    /// Each layer's result.
-    after: Vec<Vec<f32>>,
-}
-
-impl Trace {
-    /// The last layer's result.
-    pub(crate) fn output(&self) -> &[f32] {
-        self.after.last().map_or(&[], |after| after)
-    }
-}
+/// What `forward` leaves for `backward`: each layer's result, but the last.
+///
+/// Of layers with learnt slopes it is the result before the activation, which is quickly made anew; from
+/// that of the others the activation's derivative can be told.
+pub(crate) struct Trace(Vec<Vec<f32>>);
 
 impl Network {
     pub(crate) fn new(layers: Vec<Layer>) -> Self {
@@ -114,84 +105,124 @@ impl Network {
     }
 
     /// Runs the layers on each row; rows are independent but for the messages they pass.
-    pub(crate) fn forward(&self, parameters: &[f32], x: &Features, messages: Option<&Messages>) -> Trace {
-        let (mut before, mut after): (Vec<Vec<f32>>, Vec<Vec<f32>>) = Default::default();
+    pub(crate) fn forward(
+        &self,
+        parameters: &[f32],
+        x: &Features,
+        messages: Option<&Messages>,
+    ) -> (Vec<f32>, Trace) {
+        let mut kept: Vec<Vec<f32>> = Vec::with_capacity(self.layers.len());
+        let mut h = Vec::new();
         for (at, layer) in self.layers.iter().enumerate() {
             let mut out = vec![0.0; x.rows() * layer.outputs];
             let weight = self.weight(at, parameters);
-            match after.last() {
-                None => first_layer::forward(x, weight, layer.outputs, &mut out),
-                Some(input) => {
-                    let input = View::new(input, layer.inputs);
-                    product(&mut out, input, View::new(weight, layer.outputs), Sum::Set);
+            if at == 0 {
+                first_layer::forward(x, weight, layer.outputs, &mut out);
+            } else {
+                let input = View::new(&h, layer.inputs);
+                product(&mut out, input, View::new(weight, layer.outputs), Sum::Set);
+                // What the layer before left, if it did not leave something else.
+                if self.layers[at - 1].activation.is_told_by_result() {
+                    kept.push(h);
                 }
             }
             if let Some(messages) = messages.filter(|_| !layer.hops.is_none()) {
                 out = messages.pass(&layer.hops, &out, layer.outputs);
             }
-            let bias = self.bias(at, parameters);
-            out.par_chunks_mut(layer.outputs).for_each(|row| {
-                row.iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);
-            });
-            if layer.activation == Activation::None {
-                before.push(Vec::new());
+            let (bias, slopes) = (self.bias(at, parameters), self.slopes(at, parameters));
+            let last = at + 1 == self.layers.len();
+            if layer.activation.is_told_by_result() {
+                layer.activation.apply(&mut out, bias, slopes);
+                // The result itself is given away.
+                if last {
+                    kept.push(if layer.activation == Activation::None { Vec::new() } else { out.clone() });
+                }
+                h = out;
             } else {
-                before.push(out.clone());
-                layer.activation.apply(&mut out, layer.outputs, self.slopes(at, parameters));
+                Activation::None.apply(&mut out, bias, &[]);
+                h = out.clone();
+                kept.push(out);
+                layer.activation.apply(&mut h, &vec![0.0; layer.outputs], slopes);
             }
-            after.push(out);
         }
-        Trace { before, after }
+        (h, Trace(kept))
     }
 
-    /// Adds the gradient of the parameters to `gradient`, given that of the result.
+    /// The gradient of the parameters, given that of the result; it is written to `gradient`.
     pub(crate) fn backward(
         &self,
         parameters: &[f32],
         x: &Features,
         messages: Option<&Messages>,
-        trace: &Trace,
+        mut trace: Trace,
         mut of_output: Vec<f32>,
         gradient: &mut [f32],
     ) {
+        let mut own = trace.0.pop().unwrap_or_default();
         for (at, layer) in self.layers.iter().enumerate().rev() {
             let place = &self.places[at];
-            if layer.activation != Activation::None {
-                let slopes = &mut gradient[place.slopes.clone()];
-                let own = self.slopes(at, parameters);
-                layer.activation.backward(&mut of_output, &trace.before[at], layer.outputs, own, slopes);
-            }
+            let slopes = self.slopes(at, parameters);
+            let of_slopes = layer.activation.backward(&mut of_output, &own, layer.outputs, slopes);
+            gradient[place.slopes.clone()].copy_from_slice(&of_slopes);
             let sums = column_sums(&of_output, layer.outputs);
-            gradient[place.bias.clone()].iter_mut().zip(sums).for_each(|(sum, add)| *sum += add as f32);
+            gradient[place.bias.clone()].iter_mut().zip(sums).for_each(|(to, sum)| *to = sum as f32);
             if let Some(messages) = messages.filter(|_| !layer.hops.is_none()) {
                 of_output = messages.pass_back(&layer.hops, &of_output, layer.outputs);
             }
             let of_weight = &mut gradient[place.weight.clone()];
             if at == 0 {
                 first_layer::backward(x, &of_output, layer.outputs, of_weight);
-            } else {
-                let input = View::new(&trace.after[at - 1], layer.inputs);
-                let of = View::new(&of_output, layer.outputs);
-                product(of_weight, input.t(), of, Sum::Add(1.0));
-                let mut of_input = vec![0.0; x.rows() * layer.inputs];
-                let weight = View::new(self.weight(at, parameters), layer.outputs);
-                product(&mut of_input, of, weight.t(), Sum::Set);
-                of_output = of_input;
+                return;
             }
+            let before = &self.layers[at - 1];
+            own = trace.0.pop().unwrap_or_default();
+            let remade;
+            let input = if before.activation.is_told_by_result() {
+                &own
+            } else {
+                let mut again = own.clone();
+                let slopes = self.slopes(at - 1, parameters);
+                before.activation.apply(&mut again, &vec![0.0; before.outputs], slopes);
+                remade = again;
+                &remade
+            };
+            let of = View::new(&of_output, layer.outputs);
+            product(of_weight, View::new(input, layer.inputs).t(), of, Sum::Set);
+            let mut of_input = vec![0.0; x.rows() * layer.inputs];
+            let weight = View::new(self.weight(at, parameters), layer.outputs);
+            product(&mut of_input, of, weight.t(), Sum::Set);
+            of_output = of_input;
         }
     }
 }
 
 /// The sum of each column, always added up in the same order.
 pub(crate) fn column_sums(values: &[f32], cols: usize) -> Vec<f64> {
-    const ROWS: usize = 256;
-    let partial: Vec<Vec<f64>> = values
-        .par_chunks(ROWS * cols.max(1))
+    let add = |sums: &mut [f64], at: usize| {
+        sums.iter_mut().zip(&values[at..]).for_each(|(sum, &value)| *sum += value as f64);
+    };
+    over_rows(values.len(), cols, add)
+}
+
+/// The sum of products of each column of two matrices.
+pub(crate) fn column_products(a: &[f32], b: &[f32], cols: usize) -> Vec<f64> {
+    let add = |sums: &mut [f64], at: usize| {
+        let pairs = a[at..].iter().zip(&b[at..]);
+        sums.iter_mut().zip(pairs).for_each(|(sum, (a, b))| *sum += (a * b) as f64);
+    };
+    over_rows(a.len(), cols, add)
+}
+
+/// Sums of what `add` adds for the row that starts at a number.
+fn over_rows(len: usize, cols: usize, add: impl Fn(&mut [f64], usize) + Sync) -> Vec<f64> {
+    const ROWS: usize = 128;
+    let cols = cols.max(1);
+    let partial: Vec<Vec<f64>> = (0..len.div_ceil(ROWS * cols))
+        .into_par_iter()
         .map(|block| {
             let mut sums = vec![0.0; cols];
-            for row in block.chunks_exact(cols) {
-                sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += value as f64);
-            }
+            let rows = (block * ROWS * cols..len.min((block + 1) * ROWS * cols)).step_by(cols);
+            rows.for_each(|at| add(&mut sums, at));
             sums
         })
         .collect();
@@ -304,9 +335,9 @@ mod tests {
             let messages = passed.clone().map(Messages::new);
             let parameters = network.initial(Seed(1));
             let exact: Vec<f64> = parameters.iter().map(|&p| p as f64).collect();
-            let trace = network.forward(&parameters, &x, messages.as_ref());
+            let (output, trace) = network.forward(&parameters, &x, messages.as_ref());
             let twin = naive(&network, &exact, &x, passed.as_ref());
-            assert!(trace.output().iter().zip(&twin).all(|(&a, &b)| (a as f64 - b).abs() < 1e-5));
+            assert!(output.iter().zip(&twin).all(|(&a, &b)| (a as f64 - b).abs() < 1e-5));
             // The loss Σ r·out for fixed r has the gradient r at the output.
             let r: Vec<f32> = (0..twin.len()).map(|i| ((i * 5) % 7) as f32 - 3.0).collect();
             let loss = |parameters: &[f64]| -> f64 {
@@ -316,8 +347,9 @@ mod tests {
                     .map(|(out, &r)| out * r as f64)
                     .sum()
             };
-            let mut gradient = vec![0.0; network.len()];
-            network.backward(&parameters, &x, messages.as_ref(), &trace, r.clone(), &mut gradient);
+            // What was there before does not matter.
+            let mut gradient = vec![7.0; network.len()];
+            network.backward(&parameters, &x, messages.as_ref(), trace, r.clone(), &mut gradient);
             for (at, &got) in gradient.iter().enumerate() {
                 let moved = |by: f64| {
                     let mut moved = exact.clone();

@@ -9,7 +9,7 @@ mod losses;
 mod pipeline;
 mod theory;
 
-use crate::model::{Loss, Objective};
+use crate::model::Objective;
 use crate::{Csr, Dense, Features, Graph, Model, Partition, Seed};
 use rand::RngExt;
 
@@ -67,8 +67,16 @@ fn objective(model: Model, rows: usize) -> Box<dyn Objective> {
     model.objective(&partition, &Graph::from_edges(rows, &[]).unwrap(), Seed(0)).unwrap()
 }
 
-fn loss(objective: &dyn Objective, views: &[&[f32]], width: usize) -> Loss {
-    objective.loss(views, width, 0).unwrap()
+/// A loss with the gradient in each view.
+struct Compared {
+    value: f64,
+    gradients: Vec<Vec<f32>>,
+}
+
+fn loss(objective: &dyn Objective, views: &[&[f32]], width: usize) -> Compared {
+    let loss = objective.loss(views.concat(), width, 0).unwrap();
+    let gradients = loss.gradient.chunks(views[0].len()).map(<[f32]>::to_vec).collect();
+    Compared { value: loss.value, gradients }
 }
 
 fn largest(values: &[f32]) -> f64 {

@@ -66,6 +66,27 @@ impl Csr {
         &mut self.values[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }
 
+    /// These rows and below them those of another matrix of as many columns.
+    pub(crate) fn above(&self, below: &Self) -> Self {
+        let start = self.values.len() as u64;
+        let offsets = self.offsets.iter().copied().chain(below.offsets[1..].iter().map(|at| at + start));
+        Self {
+            cols: self.cols,
+            offsets: offsets.collect(),
+            indices: [&self.indices[..], &below.indices].concat(),
+            values: [&self.values[..], &below.values].concat(),
+        }
+    }
+
+    /// Both matrices on a diagonal: these rows and columns, then those of the other.
+    pub(crate) fn beside(&self, other: &Self) -> Self {
+        let mut both = self.above(other);
+        both.cols += other.cols;
+        let shift = self.cols as u32;
+        both.indices[self.values.len()..].iter_mut().for_each(|column| *column += shift);
+        both
+    }
+
     /// The rows of these numbers, in that order.
     pub(crate) fn select(&self, rows: &[u32]) -> Self {
         let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());

@@ -8,7 +8,7 @@ mod goldens;
 pub use augment::Augment;
 
 use crate::hops::Hops;
-use crate::model::Objective;
+use crate::model::{Gram, Objective};
 use crate::network::{Layer, Messages, Network};
 use crate::optim::Adam;
 use crate::{
@@ -209,6 +209,9 @@ pub struct Trainer<'a> {
     objective: Box<dyn Objective>,
     initial: Vec<f32>,
     parameters: Vec<f32>,
+    gradient: Vec<f32>,
+    /// The loss by a Gram matrix, where that is possible and cheaper.
+    gram: Option<Gram>,
     adam: Adam,
     losses: Vec<f64>,
 }
@@ -228,8 +231,18 @@ enum Rows<'a> {
     },
 }
 
-/// The rows of one view, and the messages between them.
-struct View<'v> {
+impl Rows<'_> {
+    /// Those that are the same in every epoch and pass no messages.
+    fn still(&self) -> Option<&Features> {
+        match self {
+            Rows::Clusters { first: x, .. } | Rows::Nodes { x, messages: None } => Some(x),
+            Rows::Nodes { .. } | Rows::Augmented(_) => None,
+        }
+    }
+}
+
+/// The rows that an epoch sees, of one view below the other's, and the messages between them.
+struct Seen<'v> {
     x: Cow<'v, Features>,
     messages: Option<Cow<'v, Messages>>,
 }
@@ -256,13 +269,17 @@ impl<'a> Trainer<'a> {
             Inputs::Nodes(_) => model.objective(&Partition::new((0..rows as u32).collect())?, graph, seed)?,
         };
         let rows = match inputs {
+            Inputs::Clusters(compressed) if model.two_views() => {
+                Rows::Clusters { compressed, first: Cow::Borrowed(compressed.features()) }
+            }
             Inputs::Clusters(compressed) => {
                 Rows::Clusters { compressed, first: fastest(Cow::Borrowed(compressed.features())) }
             }
             Inputs::Nodes(features) if model.two_views() => Rows::Augmented(features),
             Inputs::Nodes(features) if training.kind() == EncoderKind::Gcn => {
                 let x = fastest(Cow::Borrowed(features));
-                Rows::Nodes { x, messages: Some(Augment::none().view(features, graph, seed, 0, 0)?.1) }
+                let messages = Augment::none().view(features, graph, seed, 0, 0)?.1;
+                Rows::Nodes { x, messages: Some(Messages::new(messages)) }
             }
             Inputs::Nodes(features) => {
                 let propagation = Propagation::new(graph, Normalization::Symmetric);
@@ -270,11 +287,16 @@ impl<'a> Trainer<'a> {
                 Rows::Nodes { x: fastest(Cow::Owned(propagated)), messages: None }
             }
         };
+        let linear = network.layers().len() == 1 && network.layers()[0].activation == Activation::None;
+        let gram = rows.still().filter(|_| linear);
+        let gram = gram.and_then(|x| Gram::if_cheaper(&*objective, x, training.hidden));
         let initial = network.initial(seed);
         let (rate, decay) = (training.learning_rate as f32, training.weight_decay as f32);
         Ok(Self {
             adam: Adam::new(training.optimizer, rate, decay, network.len()),
             parameters: initial.clone(),
+            gradient: vec![0.0; network.len()],
+            gram,
             losses: Vec::with_capacity(training.epochs),
             training: training.clone(),
             seed,
@@ -299,51 +321,58 @@ impl<'a> Trainer<'a> {
     /// One epoch.
     pub fn step(&mut self) -> Result<Epoch> {
         let epoch = self.losses.len();
-        // x = PᵀX, and for two views x' with members dropped.
-        let views = self.views(epoch)?;
-        // z = f(x), and the loss with its gradient in z.
-        let forward = |view: &View| self.network.forward(&self.parameters, &view.x, view.messages.as_deref());
-        let traces: Vec<_> = views.iter().map(forward).collect();
-        let outputs: Vec<&[f32]> = traces.iter().map(|trace| trace.output()).collect();
-        let loss = self.objective.loss(&outputs, self.network.outputs(), epoch)?;
-        let mut gradient = vec![0.0; self.network.len()];
-        for ((view, trace), of_output) in views.iter().zip(&traces).zip(loss.gradients) {
-            let messages = view.messages.as_deref();
-            self.network.backward(&self.parameters, &view.x, messages, trace, of_output, &mut gradient);
-        }
-        self.adam.step(&mut self.parameters, &gradient);
-        if !loss.value.is_finite() || !self.parameters.iter().all(|parameter| parameter.is_finite()) {
+        let mut gradient = std::mem::take(&mut self.gradient);
+        let loss = match (&self.gram, self.objective.quadratic(), self.rows.still()) {
+            (Some(gram), Some(quadratic), Some(Features::Dense(x))) => {
+                let outputs = self.network.outputs();
+                let parameters = self.parameters.split_at(self.parameters.len() - outputs);
+                gram.loss(quadratic, x, parameters, epoch, gradient.split_at_mut(parameters.0.len()))?
+            }
+            _ => {
+                // x = PᵀX, and below it for two views x' with members dropped.
+                let rows = self.rows_of(epoch)?;
+                let messages = rows.messages.as_deref();
+                // z = f(x), the loss with its gradient in z, and that in the parameters of f.
+                let (z, trace) = self.network.forward(&self.parameters, &rows.x, messages);
+                let loss = self.objective.loss(z, self.network.outputs(), epoch)?;
+                let of_z = loss.gradient;
+                self.network.backward(&self.parameters, &rows.x, messages, trace, of_z, &mut gradient);
+                loss.value
+            }
+        };
+        self.gradient = gradient;
+        self.adam.step(&mut self.parameters, &self.gradient);
+        if !loss.is_finite() || !self.parameters.iter().all(|parameter| parameter.is_finite()) {
             return Err(Error::Input(format!(
                 "training {} went beyond all numbers in epoch {}; lower the learning rate",
                 self.training.model.name(),
                 epoch + 1
             )));
         }
-        self.losses.push(loss.value);
-        Ok(Epoch { number: epoch + 1, loss: loss.value })
+        self.losses.push(loss);
+        Ok(Epoch { number: epoch + 1, loss })
     }
 
-    fn views(&self, epoch: usize) -> Result<Vec<View<'_>>> {
-        let still = |x| View { x, messages: None };
+    fn rows_of(&self, epoch: usize) -> Result<Seen<'_>> {
         match &self.rows {
             Rows::Nodes { x, messages } => {
-                Ok(vec![View { x: Cow::Borrowed(&**x), messages: messages.as_ref().map(Cow::Borrowed) }])
+                Ok(Seen { x: Cow::Borrowed(&**x), messages: messages.as_ref().map(Cow::Borrowed) })
+            }
+            Rows::Clusters { first, .. } if !self.training.model.two_views() => {
+                Ok(Seen { x: Cow::Borrowed(&**first), messages: None })
             }
             Rows::Clusters { compressed, first } => {
-                let mut views = vec![still(Cow::Borrowed(&**first))];
-                if self.training.model.two_views() {
-                    let second = compressed.drop_member(self.training.drop_member, self.seed, epoch)?;
-                    views.push(still(fastest(Cow::Owned(second))));
-                }
-                Ok(views)
+                let second = compressed.drop_member(self.training.drop_member, self.seed, epoch)?;
+                Ok(Seen { x: fastest(Cow::Owned(first.above(&second)?)), messages: None })
             }
             Rows::Augmented(x) => {
-                let view = |number| {
-                    let (x, messages) =
-                        self.training.augment.view(x, self.graph, self.seed, epoch, number)?;
-                    Ok(View { x: fastest(Cow::Owned(x)), messages: Some(Cow::Owned(messages)) })
-                };
-                [0, 1].into_iter().map(view).collect()
+                let view = |number| self.training.augment.view(x, self.graph, self.seed, epoch, number);
+                let ((first, one), (second, other)) = (view(0)?, view(1)?);
+                let messages = Messages::new(one.beside(&other));
+                Ok(Seen {
+                    x: fastest(Cow::Owned(first.above(&second)?)),
+                    messages: Some(Cow::Owned(messages)),
+                })
             }
         }
     }

@@ -1,8 +1,8 @@
 //! CCA-SSG: two views correlated column by column, columns decorrelated from each other.
 
 use super::{Loss, Objective, positive};
-use crate::linalg::{Sum, View, product};
-use crate::network::column_sums;
+use crate::linalg::{Sum, View, product, sum_of_products, symmetric_product};
+use crate::network::{column_products, column_sums};
 use crate::{Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -35,53 +35,54 @@ impl CcaSsg {
 }
 
 impl Objective for CcaSsg {
-    fn loss(&self, views: &[&[f32]], width: usize, _: usize) -> Result<Loss> {
-        let rows = views[0].len() / width.max(1);
+    fn loss(&self, mut z: Vec<f32>, width: usize, _: usize) -> Result<Loss> {
+        let half = z.len() / 2;
+        let rows = half / width.max(1);
         if rows < 2 {
             return Err(Error::Input("columns of a single row cannot be standardised".into()));
         }
         let n = rows as f32;
-        let first = Standardized::new(views[0], width);
-        let second = Standardized::new(views[1], width);
-        let agreement: f64 = sum_of_products(&first.values, &second.values) / rows as f64;
+        let mut gradient = vec![0f32; z.len()];
+        let (first, second) = z.split_at_mut(half);
+        let (first, second) = (Standardized::new(first, width), Standardized::new(second, width));
+        let agreement: f64 = sum_of_products(first.values, second.values) / rows as f64;
         let mut value = -agreement;
-        let mut gradients = Vec::with_capacity(2);
-        for (own, other) in [(&first, &second), (&second, &first)] {
+        let (of_first, of_second) = gradient.split_at_mut(half);
+        for (own, other, gradient) in [(&first, &second, of_first), (&second, &first, of_second)] {
             // I − Z̃ᵀZ̃/n, then the gradient −Z̃'/n − (4λ/n) Z̃ (I − Z̃ᵀZ̃/n).
             let mut rest = vec![0f32; width * width];
-            let z = View::new(&own.values, width);
-            product(&mut rest, z.t(), z, Sum::Set);
+            let z = View::new(own.values, width);
+            symmetric_product(&mut rest, z.t(), z);
             for (at, cell) in rest.iter_mut().enumerate() {
                 *cell = f32::from(u8::from(at / width == at % width)) - *cell / n;
             }
-            value += self.lambda * rest.iter().map(|&cell| (cell as f64).powi(2)).sum::<f64>();
-            let mut gradient: Vec<f32> = other.values.par_iter().map(|z| -z / n).collect();
-            product(&mut gradient, z, View::new(&rest, width), Sum::Add(-4.0 * self.lambda as f32 / n));
-            own.backward(&mut gradient);
-            gradients.push(gradient);
+            value += self.lambda * sum_of_products(&rest, &rest);
+            let copied = gradient.par_chunks_mut(width).zip(other.values.par_chunks(width));
+            copied.for_each(|(out, z)| out.iter_mut().zip(z).for_each(|(out, z)| *out = -z / n));
+            product(gradient, z, View::new(&rest, width), Sum::Add(-4.0 * self.lambda as f32 / n));
+            own.backward(gradient);
         }
-        Ok(Loss { value, gradients })
+        Ok(Loss { value, gradient })
     }
 }
 
 /// Columns less their mean, over their standard deviation; a constant column is zero.
-struct Standardized {
-    values: Vec<f32>,
+struct Standardized<'a> {
+    values: &'a [f32],
     width: usize,
     /// One over the standard deviation, zero for a constant column.
     scale: Vec<f32>,
 }
 
-impl Standardized {
-    fn new(z: &[f32], width: usize) -> Self {
-        let rows = (z.len() / width) as f64;
-        let mean: Vec<f64> = column_sums(z, width).into_iter().map(|sum| sum / rows).collect();
-        let mut values = vec![0f32; z.len()];
-        values.par_chunks_mut(width).zip(z.par_chunks(width)).for_each(|(out, z)| {
-            out.iter_mut().zip(z).zip(&mean).for_each(|((out, &z), mean)| *out = (z as f64 - mean) as f32);
+impl<'a> Standardized<'a> {
+    /// In place.
+    fn new(values: &'a mut [f32], width: usize) -> Self {
+        let rows = (values.len() / width) as f64;
+        let mean: Vec<f64> = column_sums(values, width).into_iter().map(|sum| sum / rows).collect();
+        values.par_chunks_mut(width).for_each(|row| {
+            row.iter_mut().zip(&mean).for_each(|(z, mean)| *z = (*z as f64 - mean) as f32);
         });
-        let squares: Vec<f32> = values.par_iter().map(|value| value * value).collect();
-        let scale: Vec<f32> = column_sums(&squares, width)
+        let scale: Vec<f32> = column_products(values, values, width)
             .into_iter()
             .zip(&mean)
             .map(|(sum, mean)| {
@@ -104,10 +105,10 @@ impl Standardized {
     fn backward(&self, gradient: &mut [f32]) {
         let rows = (self.values.len() / self.width) as f64;
         let mean: Vec<f64> = column_sums(gradient, self.width).into_iter().map(|sum| sum / rows).collect();
-        let products: Vec<f32> =
-            gradient.par_iter().zip(&self.values).map(|(gradient, value)| gradient * value).collect();
-        let along: Vec<f64> =
-            column_sums(&products, self.width).into_iter().map(|sum| sum / (rows - 1.0)).collect();
+        let along: Vec<f64> = column_products(gradient, self.values, self.width)
+            .into_iter()
+            .map(|sum| sum / (rows - 1.0))
+            .collect();
         gradient.par_chunks_mut(self.width).zip(self.values.par_chunks(self.width)).for_each(
             |(gradient, z)| {
                 for (j, (gradient, &z)) in gradient.iter_mut().zip(z).enumerate() {
@@ -116,16 +117,6 @@ impl Standardized {
             },
         );
     }
-}
-
-fn sum_of_products(a: &[f32], b: &[f32]) -> f64 {
-    const BLOCK: usize = 1 << 12;
-    let partial: Vec<f64> = a
-        .par_chunks(BLOCK)
-        .zip(b.par_chunks(BLOCK))
-        .map(|(a, b)| a.iter().zip(b).map(|(a, b)| (a * b) as f64).sum())
-        .collect();
-    partial.iter().sum()
 }
 
 #[cfg(test)]
@@ -170,10 +161,10 @@ mod tests {
     fn a_constant_column_has_no_gradient_and_no_nan() {
         let mut views = [some_rows(8, 3, 1), some_rows(8, 3, 2)];
         views[0].iter_mut().skip(1).step_by(3).for_each(|z| *z = 0.7);
-        let loss = CcaSsg::default().loss(&[&views[0], &views[1]], 3, 0).unwrap();
+        let loss = CcaSsg::default().loss(views.concat(), 3, 0).unwrap();
         assert!(loss.value.is_finite());
-        assert!(loss.gradients[0].iter().skip(1).step_by(3).all(|&g| g == 0.0));
-        assert!(loss.gradients.iter().flatten().all(|g| g.is_finite()));
-        assert!(CcaSsg::default().loss(&[&[1.0], &[2.0]], 1, 0).is_err());
+        assert!(loss.gradient[..24].iter().skip(1).step_by(3).all(|&g| g == 0.0));
+        assert!(loss.gradient.iter().all(|g| g.is_finite()));
+        assert!(CcaSsg::default().loss(vec![1.0, 2.0], 1, 0).is_err());
     }
 }

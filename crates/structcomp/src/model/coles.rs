@@ -1,11 +1,12 @@
 //! COLES: contrastive Laplacian eigenmaps.
 
+use super::quadratic::{Form, Quadratic, loss_by_rows};
 use super::{Loss, Objective, positive};
 use crate::compress::{from_rows, normalized};
 use crate::{Coarsening, Csr, Error, Graph, Partition, Result, Seed};
 use rand::RngExt;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// L = (λ tr(ZᵀNZ) − tr(ZᵀSZ)) / n', with S the normalised adjacency of the clusters and N that of
@@ -47,8 +48,8 @@ impl Coles {
         let positives = normalized(&self.coarse.adjacency(graph, partition)?)?;
         let negatives = normalized(&random_pairs(partition.clusters(), self.negatives, seed)?)?;
         let matrix = combined(&negatives, self.lambda as f32, &positives)?;
-        let diagonal = if self.laplacian { 1.0 - self.lambda } else { 0.0 };
-        Ok(Box::new(Eigenmaps { matrix, diagonal }))
+        let diagonal = if self.laplacian { 1.0 - self.lambda as f32 } else { 0.0 };
+        Ok(Box::new(Eigenmaps::new(&matrix, diagonal)))
     }
 }
 
@@ -86,35 +87,42 @@ fn combined(negatives: &Csr, lambda: f32, positives: &Csr) -> Result<Csr> {
 }
 
 struct Eigenmaps {
-    /// λN − S.
-    matrix: Csr,
-    diagonal: f64,
+    /// λN − S, and (1 − λ)I for Laplacians.
+    form: Form,
+}
+
+impl Eigenmaps {
+    fn new(matrix: &Csr, diagonal: f32) -> Self {
+        let (starts, others, weights) = matrix.parts();
+        let own = (0..matrix.rows()).map(|row| matrix.row(row).1.iter().sum::<f32>() + diagonal).collect();
+        let form = Form { own, starts: starts.into(), others: others.into(), weights: weights.into() };
+        Self { form }
+    }
 }
 
 impl Objective for Eigenmaps {
-    fn loss(&self, views: &[&[f32]], width: usize, _: usize) -> Result<Loss> {
-        let z = views[0];
-        let rows = self.matrix.rows();
-        let mut gradient = vec![0f32; z.len()];
-        let partial: Vec<f64> = gradient
-            .par_chunks_mut(width)
-            .enumerate()
-            .map(|(row, out)| {
-                let own = &z[row * width..][..width];
-                out.iter_mut().zip(own).for_each(|(out, z)| *out = self.diagonal as f32 * z);
-                let (indices, values) = self.matrix.row(row);
-                for (&index, &value) in indices.iter().zip(values) {
-                    let other = &z[index as usize * width..][..width];
-                    out.iter_mut().zip(other).for_each(|(out, z)| *out += value * z);
-                }
-                own.iter().zip(&*out).map(|(z, product)| (z * product) as f64).sum()
-            })
-            .collect();
-        let scale = 2.0 / rows as f32;
-        gradient.par_iter_mut().for_each(|g| *g *= scale);
-        let value = partial.iter().sum::<f64>() / rows as f64;
-        match value.is_finite() {
-            true => Ok(Loss { value, gradients: vec![gradient] }),
+    fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss> {
+        loss_by_rows(self, &z, width, epoch)
+    }
+
+    fn quadratic(&self) -> Option<&dyn Quadratic> {
+        Some(self)
+    }
+}
+
+impl Quadratic for Eigenmaps {
+    fn form(&self, _: usize) -> Cow<'_, Form> {
+        Cow::Borrowed(&self.form)
+    }
+
+    fn is_fixed(&self) -> bool {
+        true
+    }
+
+    fn outer(&self, trace: f64) -> Result<(f64, f64)> {
+        let rows = self.form.own.len() as f64;
+        match trace.is_finite() {
+            true => Ok((trace / rows, 1.0 / rows)),
             false => Err(Error::Input("the loss has no lower bound and grew beyond all numbers".into())),
         }
     }

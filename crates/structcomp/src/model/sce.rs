@@ -1,10 +1,11 @@
 //! SCE: contrastive learning as a sparsest cut, of which training keeps the denominator.
 
+use super::quadratic::{Form, Quadratic, loss_by_rows};
 use super::{Loss, Objective, positive};
 use crate::{Error, Result, Seed};
 use rand::RngExt;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// L = α / T, where T = Σ ‖z_r − z_c‖² over random pairs drawn anew each epoch.
 ///
@@ -74,37 +75,34 @@ impl Pairs {
 }
 
 impl Objective for Pairs {
-    fn loss(&self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss> {
-        let z = views[0];
+    fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss> {
+        loss_by_rows(self, &z, width, epoch)
+    }
+
+    fn quadratic(&self) -> Option<&dyn Quadratic> {
+        Some(self)
+    }
+}
+
+impl Quadratic for Pairs {
+    /// The Laplacian of the pairs, whose rows add up to zero.
+    fn form(&self, epoch: usize) -> Cow<'_, Form> {
         let (starts, others) = self.draw(epoch);
-        // LZ row by row, L the Laplacian of the pairs; then T = Σ z·LZ, each pair met from both sides.
-        let mut gradient = vec![0f32; z.len()];
-        let partial: Vec<f64> = gradient
-            .par_chunks_mut(width)
-            .enumerate()
-            .map(|(row, out)| {
-                let own = &z[row * width..][..width];
-                let mut sum = 0.0;
-                for &other in &others[starts[row] as usize..starts[row + 1] as usize] {
-                    let other = &z[other as usize * width..][..width];
-                    let mut square = 0f32;
-                    for ((out, a), b) in out.iter_mut().zip(own).zip(other) {
-                        let difference = a - b;
-                        *out += difference;
-                        square += difference * difference;
-                    }
-                    sum += square as f64;
-                }
-                sum
-            })
-            .collect();
-        let total = partial.iter().sum::<f64>() / 2.0;
+        let weights = vec![-1.0; others.len()];
+        let starts = starts.into_iter().map(u64::from).collect();
+        Cow::Owned(Form { own: vec![0.0; self.rows], starts, others, weights })
+    }
+
+    fn is_fixed(&self) -> bool {
+        false
+    }
+
+    fn outer(&self, total: f64) -> Result<(f64, f64)> {
         if total < 1e-12 {
             return Err(Error::Input("all rows are equal, so there is nothing to push apart".into()));
         }
-        let scale = (-2.0 * self.config.alpha / (total * total)) as f32;
-        gradient.par_iter_mut().for_each(|g| *g *= scale);
-        Ok(Loss { value: self.config.alpha / total, gradients: vec![gradient] })
+        let alpha = self.config.alpha;
+        Ok((alpha / total, -alpha / (total * total)))
     }
 }
 
@@ -141,12 +139,13 @@ mod tests {
         let mean = |j: usize| (0..40).map(|i| z[i * 6 + j] as f64).sum::<f64>() / 40.0;
         let spread: f64 = (0..40 * 6).map(|at| (z[at] as f64 - mean(at % 6)).powi(2)).sum();
         let draws = 2000;
-        let total: f64 = (0..draws).map(|epoch| 3.0 / objective.loss(&[&z], 6, epoch).unwrap().value).sum();
+        let total: f64 =
+            (0..draws).map(|epoch| 3.0 / objective.loss(z.clone(), 6, epoch).unwrap().value).sum();
         assert!((total / draws as f64 / (2.0 * 4.0 * spread) - 1.0).abs() < 0.02);
     }
 
     #[test]
     fn equal_rows_are_refused() {
-        assert!(pairs(20).loss(&[&vec![0.5; 80]], 4, 0).is_err());
+        assert!(pairs(20).loss(vec![0.5; 80], 4, 0).is_err());
     }
 }

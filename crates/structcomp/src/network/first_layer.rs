@@ -34,13 +34,16 @@ pub(crate) fn forward_rows(
     }
 }
 
-/// `of_weight += Xᵀ G`.
+/// `of_weight = Xᵀ G`.
 pub(crate) fn backward(x: &Features, of_output: &[f32], outputs: usize, of_weight: &mut [f32]) {
     match x {
         Features::Dense(x) => {
             let x = View::new(x.values(), x.cols());
-            product(of_weight, x.t(), View::new(of_output, outputs), Sum::Add(1.0));
+            product(of_weight, x.t(), View::new(of_output, outputs), Sum::Set);
         }
-        Features::Sparse(x) => add_sparse_product(&transposed(x), of_output, outputs, of_weight),
+        Features::Sparse(x) => {
+            of_weight.fill(0.0);
+            add_sparse_product(&transposed(x), of_output, outputs, of_weight);
+        }
     }
 }

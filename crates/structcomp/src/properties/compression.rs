@@ -73,9 +73,9 @@ proptest! {
             Encoder::new(network, &parameters, kinds.len()).embed(&graph, &x).unwrap().values().to_vec()
         };
         let trained = gcn.forward(&parameters, &x, Some(&Messages::new(projector(&partition))));
-        for gnn in [embedded(&gcn), embedded(&sgc), embedded(&ssgc), trained.output().to_vec()] {
+        for gnn in [embedded(&gcn), embedded(&sgc), embedded(&ssgc), trained.0.clone()] {
             for (node, row) in gnn.chunks(5).enumerate() {
-                let twin = &mlp.output()[partition.of(node as u32) as usize * 5..][..5];
+                let twin = &mlp.0[partition.of(node as u32) as usize * 5..][..5];
                 for (got, want) in row.iter().zip(twin) {
                     prop_assert!((got - want).abs() < 1e-5 * (1.0 + want.abs()), "{} for {}", got, want);
                 }

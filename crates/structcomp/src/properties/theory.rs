@@ -22,7 +22,7 @@ fn spectral_losses(partition: &Partition, seed: u64) -> [f64; 3] {
     let layer = Layer { inputs: 4, outputs: 3, activation: Activation::None, hops: Hops::none() };
     let network = Network::new(vec![layer]);
     let parameters = network.initial(Seed(seed));
-    let encoded = |x: &Features| exact(network.forward(&parameters, x, None).output());
+    let encoded = |x: &Features| exact(&network.forward(&parameters, x, None).0);
     let graph = cliques(partition);
     let spread = Propagation::new(&graph, Normalization::Symmetric);
     let views = [0, 1].map(|view| dense(nodes, scaled(&numbers(4 * nodes, seed ^ view), 4.0)));

@@ -1,6 +1,5 @@
 //! Two views of a whole graph: edges dropped, features masked.
 
-use crate::network::Messages;
 use crate::{Csr, Dense, Error, Features, Graph, Result, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -45,10 +44,10 @@ impl Augment {
         seed: Seed,
         epoch: usize,
         number: usize,
-    ) -> Result<(Features, Messages)> {
+    ) -> Result<(Features, Csr)> {
         let draw = (epoch as u64) << 1 | number as u64;
         let messages = dropped(graph, self.drop_edges[number], seed, draw)?;
-        Ok((masked(x, self.mask_features[number], seed, draw)?, Messages::new(messages)))
+        Ok((masked(x, self.mask_features[number], seed, draw)?, messages))
     }
 }
 

@@ -1,0 +1,86 @@
+//! Loops over numbers that vector units can do, for what is computed in every epoch.
+
+use crate::vectors::{Kernel, Unit};
+use rayon::prelude::*;
+
+/// eˣ to about seven digits: 2ⁿ for the whole part of x/ln 2 and a polynomial for the rest. Far below
+/// zero it is as good as zero, and it never goes beyond 2¹²⁶.
+#[inline(always)]
+pub(crate) fn exp(x: f32) -> f32 {
+    let power = (x * std::f32::consts::LOG2_E).clamp(-126.0, 126.0);
+    let whole = power.round_ties_even();
+    let rest = (power - whole) * std::f32::consts::LN_2;
+    let terms = 1.0 / 120.0 + rest * (1.0 / 720.0 + rest * (1.0 / 5040.0));
+    let terms = 0.5 + rest * (1.0 / 6.0 + rest * (1.0 / 24.0 + rest * terms));
+    let fraction = 1.0 + rest * (1.0 + rest * terms);
+    let exponent = ((whole as i32 + 127) << 23) as u32;
+    fraction * f32::from_bits(exponent)
+}
+
+/// a·b, added up in lanes and these in double precision.
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
+    let mut sum = 0.0;
+    Unit::widest().run(Dot { a, b, sum: &mut sum });
+    sum
+}
+
+/// The same for many numbers, by all threads.
+pub(crate) fn sum_of_products(a: &[f32], b: &[f32]) -> f64 {
+    const BLOCK: usize = 1 << 14;
+    let partial: Vec<f64> = a.par_chunks(BLOCK).zip(b.par_chunks(BLOCK)).map(|(a, b)| dot(a, b)).collect();
+    partial.iter().sum()
+}
+
+struct Dot<'a> {
+    a: &'a [f32],
+    b: &'a [f32],
+    sum: &'a mut f64,
+}
+
+/// Numbers after which lanes are added up in double precision.
+const RUN: usize = 1024;
+
+impl Kernel for Dot<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for (a, b) in self.a.chunks(RUN).zip(self.b.chunks(RUN)) {
+            let mut sums = [0f32; 32];
+            let (a_parts, b_parts) = (a.chunks_exact(32), b.chunks_exact(32));
+            let rest: f32 = a_parts.remainder().iter().zip(b_parts.remainder()).map(|(a, b)| a * b).sum();
+            for (a, b) in a_parts.zip(b_parts) {
+                for lane in 0..32 {
+                    sums[lane] += a[lane] * b[lane];
+                }
+            }
+            *self.sum += sums.iter().map(|&sum| sum as f64).sum::<f64>() + rest as f64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_has_seven_digits() {
+        for i in -20_000..=20_000 {
+            let x = i as f32 / 1000.0;
+            assert!((exp(x) as f64 / (x as f64).exp() - 1.0).abs() < 2e-6, "{x}");
+        }
+        assert!((0.0..1e-30).contains(&exp(-1e9)) && exp(1e9).is_finite());
+    }
+
+    #[test]
+    fn products_are_those_of_a_plain_loop_on_every_unit() {
+        for count in [0, 1, 31, 32, 1023, 1024, 5000] {
+            let a: Vec<f32> = (0..count).map(|i| (i * 7 % 23) as f32 - 11.0).collect();
+            let b: Vec<f32> = (0..count).map(|i| (i * 5 % 17) as f32 - 8.0).collect();
+            let plain: f64 = a.iter().zip(&b).map(|(&a, &b)| a as f64 * b as f64).sum();
+            for unit in Unit::all() {
+                let mut sum = 0.0;
+                unit.run(Dot { a: &a, b: &b, sum: &mut sum });
+                assert_eq!(sum, plain);
+            }
+        }
+    }
+}

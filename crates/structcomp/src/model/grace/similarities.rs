@@ -1,0 +1,325 @@
+//! Similarities of all pairs of rows, of which only as many are held at once as memory allows.
+
+use crate::linalg::{Sum, View, exp, product_here};
+use crate::vectors::{Kernel, Unit};
+use rayon::prelude::*;
+use std::ops::{AddAssign, Range};
+
+/// Rows and columns of a tile.
+const TILE: usize = 256;
+
+/// For rows P of length one and E = exp((PPᵀ − 1)/τ) with a diagonal of zeros: the row sums D of E, and
+/// (E ∘ (1/Dᵢ + 1/Dⱼ)) P. At most `kept` bytes of E are stored between the two.
+pub(super) fn sums_and_gradient(p: &[f32], width: usize, tau: f32, kept: usize) -> (Vec<f64>, Vec<f32>) {
+    let rows = Rows { p, width, count: p.len() / width, inverse: 1.0 / tau, unit: Unit::widest() };
+    match rows.count * rows.count <= kept / size_of::<f32>() {
+        true => rows.stored(),
+        false => rows.streamed(),
+    }
+}
+
+struct Rows<'a> {
+    p: &'a [f32],
+    width: usize,
+    count: usize,
+    inverse: f32,
+    unit: Unit,
+}
+
+impl Rows<'_> {
+    fn view(&self, rows: Range<usize>) -> View<'_> {
+        View::new(&self.p[rows.start * self.width..rows.end * self.width], self.width)
+    }
+
+    /// By blocks of rows. In each block the columns from its own rows on are computed; what lies left of
+    /// them is the transpose of what lies above.
+    fn stored(&self) -> (Vec<f64>, Vec<f32>) {
+        let Self { width, count, .. } = *self;
+        // Small blocks, since the first have more columns than the last.
+        let block = (count / 16).next_multiple_of(32).clamp(32, 128);
+        let mut e = vec![0f32; count * count];
+        let partial: Vec<(Vec<f64>, Vec<f64>)> = e
+            .par_chunks_mut(block * count)
+            .enumerate()
+            .map(|(at, e)| {
+                let first = at * block;
+                let rows = first..first + e.len() / count;
+                let mut part = vec![0f32; rows.len() * (count - first)];
+                product_here(&mut part, self.view(rows.clone()), self.view(first..count).t(), Sum::Set);
+                let mut tile = Tile { values: &mut part, cols: count - first };
+                let sums = tile.exponentials(self, Some(rows.len()));
+                for (to, from) in e.chunks_mut(count).zip(part.chunks(count - first)) {
+                    to[first..].copy_from_slice(from);
+                }
+                sums
+            })
+            .collect();
+        let mut sums = vec![0f64; count];
+        for (at, (of_rows, of_columns)) in partial.iter().enumerate() {
+            add(&mut sums[at * block..], of_rows);
+            add(&mut sums[at * block..], of_columns);
+        }
+        let inverse = inverses(&sums);
+        e.par_chunks_mut(block * count).enumerate().for_each(|(at, e)| {
+            let first = at * block;
+            for (row, e) in e.chunks_mut(count).enumerate() {
+                self.unit.run(Weigh {
+                    values: &mut e[first..],
+                    own: inverse[first + row],
+                    others: &inverse[first..],
+                });
+            }
+        });
+        let mut out = vec![0f32; self.p.len()];
+        let all = View::new(&e, count);
+        out.par_chunks_mut(block * width).enumerate().for_each(|(at, out)| {
+            let rows = at * block..at * block + out.len() / width;
+            product_here(
+                out,
+                all.part(rows.clone(), rows.start..count),
+                self.view(rows.start..count),
+                Sum::Set,
+            );
+            if rows.start > 0 {
+                let above = all.part(0..rows.start, rows.clone()).t();
+                product_here(out, above, self.view(0..rows.start), Sum::Add(1.0));
+            }
+        });
+        (sums, out)
+    }
+
+    /// By tiles, twice: once for the sums, once for the gradient. Memory grows with the rows alone.
+    fn streamed(&self) -> (Vec<f64>, Vec<f32>) {
+        let mut sums = vec![0f64; self.count];
+        self.panels(&mut sums, 1, |task| {
+            let mut of_panel = vec![0f64; task.panel.len()];
+            task.tiles(|rows, out, tile, diagonal| {
+                let (of_rows, of_columns) = tile.exponentials(self, diagonal.then_some(rows.len()));
+                add(out, &of_rows);
+                // Of a tile on the diagonal the columns are the rows.
+                if !diagonal {
+                    add(&mut of_panel, &of_columns);
+                }
+            });
+            of_panel
+        });
+        let inverse = inverses(&sums);
+        let mut gradient = vec![0f32; self.p.len()];
+        self.panels(&mut gradient, self.width, |task| {
+            let panel = self.view(task.panel.clone());
+            let mut of_panel = vec![0f32; task.panel.len() * self.width];
+            let others = &inverse[task.panel.clone()];
+            task.tiles(|rows, out, tile, diagonal| {
+                tile.exponentials(self, diagonal.then_some(rows.len()));
+                for (row, values) in rows.clone().zip(tile.values.chunks_mut(others.len())) {
+                    self.unit.run(Weigh { values, own: inverse[row], others });
+                }
+                let weights = View::new(tile.values, others.len());
+                product_here(out, weights, panel, Sum::Add(1.0));
+                if !diagonal {
+                    product_here(&mut of_panel, weights.t(), self.view(rows), Sum::Add(1.0));
+                }
+            });
+            of_panel
+        });
+        (sums, gradient)
+    }
+
+    /// Goes over the lower half of E by panels of columns. A panel's rows are shared out to tasks, which add
+    /// to their own rows of `out` and answer with what they have for the panel's rows.
+    fn panels<T: Copy + Send + Sync + AddAssign>(
+        &self,
+        out: &mut [T],
+        width: usize,
+        task: impl Fn(Task<T>) -> Vec<T> + Sync,
+    ) {
+        /// So many that threads are kept busy; a fixed number, so that sums have a fixed order.
+        const TASKS: usize = 16;
+        for first in (0..self.count).step_by(TILE) {
+            let panel = first..(first + TILE).min(self.count);
+            let share = (self.count - first).div_ceil(TASKS).next_multiple_of(TILE);
+            let answers: Vec<Vec<T>> = out[first * width..]
+                .par_chunks_mut(share * width)
+                .enumerate()
+                .map(|(at, out)| {
+                    task(Task { rows: self, panel: panel.clone(), first: first + at * share, out, width })
+                })
+                .collect();
+            let own = &mut out[panel.start * width..panel.end * width];
+            for answer in answers {
+                own.iter_mut().zip(answer).for_each(|(out, add)| *out += add);
+            }
+        }
+    }
+}
+
+/// Some rows of a panel.
+struct Task<'a, T> {
+    rows: &'a Rows<'a>,
+    panel: Range<usize>,
+    first: usize,
+    out: &'a mut [T],
+    width: usize,
+}
+
+impl<T> Task<'_, T> {
+    /// Hands out products tile by tile: the rows, their part of `out`, and whether it is on the diagonal.
+    fn tiles(self, mut each: impl FnMut(Range<usize>, &mut [T], &mut Tile, bool)) {
+        let mut values = vec![0f32; TILE * self.panel.len()];
+        for (at, out) in self.out.chunks_mut(TILE * self.width).enumerate() {
+            let start = self.first + at * TILE;
+            let rows = start..start + out.len() / self.width;
+            let values = &mut values[..rows.len() * self.panel.len()];
+            let panel = self.rows.view(self.panel.clone());
+            product_here(values, self.rows.view(rows.clone()), panel.t(), Sum::Set);
+            let diagonal = start == self.panel.start;
+            each(rows, out, &mut Tile { values, cols: self.panel.len() }, diagonal);
+        }
+    }
+}
+
+/// Products of some rows with others.
+struct Tile<'a> {
+    values: &'a mut [f32],
+    cols: usize,
+}
+
+impl Tile<'_> {
+    /// Makes them similarities, and adds up rows and columns. With a number of rows, the tile starts on the
+    /// diagonal: that is zero, and the columns of these rows are not added up, since their sums are the rows'.
+    fn exponentials(&mut self, of: &Rows, on_diagonal: Option<usize>) -> (Vec<f64>, Vec<f64>) {
+        let rows = self.values.len() / self.cols;
+        let (mut of_rows, mut of_columns) = (vec![0f64; rows], vec![0f64; self.cols]);
+        let mut columns = vec![0f32; self.cols];
+        for (row, values) in self.values.chunks_mut(self.cols).enumerate() {
+            let mut sum = 0.0;
+            let diagonal = on_diagonal.map(|_| row);
+            of.unit.run(Exponentials {
+                values,
+                inverse: of.inverse,
+                diagonal,
+                columns: &mut columns,
+                sum: &mut sum,
+            });
+            of_rows[row] = sum;
+        }
+        let from = on_diagonal.unwrap_or(0);
+        of_columns[from..].iter_mut().zip(&columns[from..]).for_each(|(sum, &add)| *sum = add as f64);
+        (of_rows, of_columns)
+    }
+}
+
+/// e^((x − 1)/τ) for a row, added to the sums of the columns and of the row.
+struct Exponentials<'a> {
+    values: &'a mut [f32],
+    inverse: f32,
+    diagonal: Option<usize>,
+    columns: &'a mut [f32],
+    sum: &'a mut f64,
+}
+
+impl Kernel for Exponentials<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for value in &mut *self.values {
+            *value = exp((*value - 1.0) * self.inverse);
+        }
+        if let Some(at) = self.diagonal {
+            self.values[at] = 0.0;
+        }
+        for (column, value) in self.columns.iter_mut().zip(&*self.values) {
+            *column += value;
+        }
+        const LANES: usize = 32;
+        for run in self.values.chunks(1024) {
+            let mut sums = [0f32; LANES];
+            let parts = run.chunks_exact(LANES);
+            let rest: f32 = parts.remainder().iter().sum();
+            for part in parts {
+                for lane in 0..LANES {
+                    sums[lane] += part[lane];
+                }
+            }
+            *self.sum += sums.iter().map(|&sum| sum as f64).sum::<f64>() + rest as f64;
+        }
+    }
+}
+
+/// Each similarity times the sum of its row's and its column's factor.
+struct Weigh<'a> {
+    values: &'a mut [f32],
+    own: f32,
+    others: &'a [f32],
+}
+
+impl Kernel for Weigh<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for (value, other) in self.values.iter_mut().zip(self.others) {
+            *value *= self.own + other;
+        }
+    }
+}
+
+fn add(sums: &mut [f64], more: &[f64]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+}
+
+/// One over each sum. A single row has nothing to be told from, and a sum of zero.
+fn inverses(sums: &[f64]) -> Vec<f32> {
+    sums.iter().map(|&sum| if sum > 0.0 { (1.0 / sum) as f32 } else { 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::some_rows;
+    use super::*;
+
+    /// As the formulas have it, in full precision.
+    fn naive(p: &[f32], width: usize, tau: f64) -> (Vec<f64>, Vec<f64>) {
+        let count = p.len() / width;
+        let row = |i: usize| &p[i * width..][..width];
+        let e = |i: usize, j: usize| {
+            let product: f64 = row(i).iter().zip(row(j)).map(|(&a, &b)| a as f64 * b as f64).sum();
+            if i == j { 0.0 } else { ((product - 1.0) / tau).exp() }
+        };
+        let sums: Vec<f64> = (0..count).map(|i| (0..count).map(|j| e(i, j)).sum()).collect();
+        let gradient = |i: usize, k: usize| -> f64 {
+            (0..count).map(|j| e(i, j) * (1.0 / sums[i] + 1.0 / sums[j]) * row(j)[k] as f64).sum()
+        };
+        let gradient = (0..count * width).map(|at| gradient(at / width, at % width)).collect();
+        (sums, gradient)
+    }
+
+    #[test]
+    fn stored_and_streamed_are_what_the_formulas_say() {
+        for count in [2, 31, 64, 300, 2 * TILE, 2 * TILE + 90] {
+            let width = 5;
+            let p: Vec<f32> = some_rows(count, width, 3).iter().map(|x| x * 0.4).collect();
+            let (sums, gradient) = naive(&p, width, 0.5);
+            for kept in [usize::MAX, 0] {
+                let (got_sums, got) = sums_and_gradient(&p, width, 0.5, kept);
+                assert!(
+                    got_sums.iter().zip(&sums).all(|(a, b)| (a / b - 1.0).abs() < 1e-5),
+                    "{count} {kept}"
+                );
+                for (a, b) in got.iter().zip(&gradient) {
+                    assert!((*a as f64 - b).abs() < 1e-5, "{count} {kept}: {a} {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let p = some_rows(700, 8, 1);
+        for kept in [usize::MAX, 0] {
+            let run = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| sums_and_gradient(&p, 8, 0.5, kept))
+            };
+            let one = run(1);
+            assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
+        }
+    }
+}
