@@ -17,8 +17,15 @@ warnings.filterwarnings("ignore", message="Sparse")
 def csr(matrix):
     matrix = matrix.tocsr().astype(np.float32)
     matrix.sort_indices()
-    parts = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+    # MKL wants 32-bit indices; wider ones are copied in every product.
+    parts = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
     return torch.sparse_csr_tensor(*map(torch.from_numpy, parts), size=matrix.shape)
+
+
+def multiply(a, b, out=None):
+    """A sparse matrix times a dense one. Plain `@` fills the result with zeros and copies it first."""
+    out = torch.empty(a.shape[0], b.shape[1]) if out is None else out
+    return torch.addmm(out, a, b, beta=0, out=out)
 
 
 def dense(matrix):
@@ -61,6 +68,7 @@ class DropMember:
         self.ends = F.pad(kept.cumsum(0), (1, 0))
         self.weights = torch.repeat_interleave(1 / kept, kept)
         self.base = self.clusters.double()
+        self.owners = self.clusters[self.places].int()
 
     def draw(self):
         return (self.base + torch.rand(len(self.base), dtype=torch.float64)).argsort()[self.places]
@@ -68,15 +76,12 @@ class DropMember:
     def matrices(self):
         """What averages the rows kept, and its transpose."""
         kept, nodes = self.draw(), len(self.base)
-        mean = torch.sparse_csr_tensor(self.ends, kept, self.weights, size=(self.count, nodes))
-        # A node has one entry at most, so the transpose is as easily written down as the matrix.
-        owner, weight = self.clusters[self.places], torch.empty(nodes)
-        used = torch.zeros(nodes, dtype=torch.bool)
-        used[kept], weight[kept] = True, self.weights
-        places = torch.empty(nodes, dtype=torch.int64)
-        places[kept] = owner
-        ends = F.pad(used.cumsum(0), (1, 0))
-        back = torch.sparse_csr_tensor(ends, places[used], weight[used], size=(nodes, self.count))
+        mean = torch.sparse_csr_tensor(self.ends.int(), kept.int(), self.weights, size=(self.count, nodes))
+        # Nodes are in the order of their clusters and have one entry at most: sorted, the entries are the transpose's.
+        used = torch.zeros(nodes, dtype=torch.int32)
+        used[kept] = 1
+        ends = F.pad(used.cumsum(0, dtype=torch.int32), (1, 0))
+        back = torch.sparse_csr_tensor(ends, self.owners, self.weights, size=(nodes, self.count))
         return mean, back
 
 
@@ -86,13 +91,46 @@ class SparseProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx, weight, first, second, first_t, second_t):
         ctx.transposed = first_t, second_t
-        return torch.cat([first @ weight, second @ weight])
+        out = torch.empty(2 * len(first), weight.shape[1])
+        multiply(first, weight, out[: len(first)])
+        multiply(second, weight, out[len(first) :])
+        return out
 
     @staticmethod
     def backward(ctx, gradient):
         first, second = ctx.transposed
         one, two = gradient.chunk(2)
-        return torch.addmm(first @ one, second, two), None, None, None, None
+        return multiply(first, one).addmm_(second, two), None, None, None, None
+
+
+class Prelu(torch.autograd.Function):
+    """Half the time of torch.nn.functional's."""
+
+    @staticmethod
+    def forward(ctx, z, slope):
+        low = z.clamp(max=0)
+        ctx.save_for_backward(z, low, slope)
+        return torch.addcmul(z, low, slope - 1)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        z, low, slope = ctx.saved_tensors
+        high = torch.ops.aten.threshold_backward(gradient, z, 0)
+        return torch.addcmul(high, gradient - high, slope), (low * gradient).sum(0)
+
+
+class Elu(torch.autograd.Function):
+    """Half the time of torch.nn.functional's."""
+
+    @staticmethod
+    def forward(ctx, z):
+        out = z.clamp(max=0).exp_().sub_(1).add_(z.clamp(min=0))
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return ctx.saved_tensors[0].clamp(max=0).add_(1).mul_(gradient)
 
 
 class InfoNce(torch.autograd.Function):
@@ -135,7 +173,7 @@ class Correlation(torch.autograd.Function):
         rows = rows.view(2, -1, h)
         n = rows.shape[1]
         z = rows - rows.mean(1, keepdim=True)
-        inverse = (n - 1) ** 0.5 / z.norm(dim=1, keepdim=True)
+        inverse = (z.square().sum(1, keepdim=True) / (n - 1)).rsqrt_()
         # A constant column has no direction.
         inverse.masked_fill_(inverse.isinf(), 0)
         z.mul_(inverse)
@@ -211,15 +249,18 @@ class Linear:
         self.adam.step()
         return loss
 
+    def product(self, a, b, out=None):
+        return multiply(a, b, out) if self.form == "sparse" else torch.mm(a, b, out=out)
+
     def pull(self):
         """COLES: (2/n')(λN − S)Z is the gradient in Z."""
         scale = 2 / self.rows
         if self.form == "gram":
-            self.weight.grad = (self.gram @ self.weight).mul_(scale)
+            self.weight.grad = torch.mm(self.gram, self.weight, out=self.weight.grad).mul_(scale)
             return torch.dot(self.weight.flatten(), self.weight.grad.flatten()).item() / 2
-        z = torch.addmm(self.bias, self.x, self.weight)
-        gradient = (self.matrix @ z).mul_(scale)
-        self.weight.grad, self.bias.grad = self.x_t @ gradient, gradient.sum(0)
+        z = self.product(self.x, self.weight).add_(self.bias)
+        gradient = multiply(self.matrix, z).mul_(scale)
+        self.weight.grad, self.bias.grad = self.product(self.x_t, gradient, self.weight.grad), gradient.sum(0)
         return torch.dot(z.flatten(), gradient.flatten()).item() / 2
 
     def push(self):
@@ -230,10 +271,10 @@ class Linear:
         if self.form == "gram":
             # L = D − C − Cᵀ, and XᵀCX needs no transpose of C.
             half = self.x_t @ (self.x * (degree / 2) - F.embedding_bag(others, self.x, mode="sum"))
-            gradient = (half + half.T) @ self.weight
+            gradient = torch.mm(half + half.T, self.weight, out=self.weight.grad)
             total = torch.dot(self.weight.flatten(), gradient.flatten()).item()
         else:
-            z = self.x @ self.weight
+            z = self.product(self.x, self.weight)
             own = torch.arange(self.rows).repeat_interleave(count)
             order = others.flatten().argsort()
             ends = others.flatten().bincount(minlength=self.rows).cumsum(0)
@@ -241,7 +282,7 @@ class Linear:
             drawn += F.embedding_bag(own[order], z, F.pad(ends, (1, 0)), mode="sum", include_last_offset=True)
             pulled = drawn.neg_().addcmul_(z, degree)
             total = torch.dot(z.flatten(), pulled.flatten()).item()
-            gradient = self.x_t @ pulled
+            gradient = self.product(self.x_t, pulled, self.weight.grad)
         alpha = self.model["alpha"]
         self.weight.grad = gradient.mul_(-2 * alpha / total**2)
         return alpha / total
@@ -292,13 +333,13 @@ class TwoViews:
         z = self.first(weight, bias)
         for weight, bias in [] if self.composed else rest:
             z = torch.addmm(bias, z, weight)
-        return F.prelu(z, self.slope)
+        return Prelu.apply(z, self.slope)
 
     def step(self):
         z = self.encode()
         if self.grace:
             (weight, bias), (last_weight, last_bias) = self.head
-            z = F.elu(torch.addmm(bias, z, weight), inplace=True)
+            z = Elu.apply(torch.addmm(bias, z, weight))
             z = F.normalize(torch.addmm(last_bias, z, last_weight))
             loss = InfoNce.apply(z, self.model["tau"], self.work)
         else:
