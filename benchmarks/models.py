@@ -215,8 +215,8 @@ class Linear:
         x = data.means
         if form == "gram" and not self.sce:
             # The bias is the weight of a feature that is always 1.
-            x = np.c_[x.toarray() if sp.issparse(x) else x, np.ones(self.rows)]
-            self.gram = dense(x.T @ (self.matrix @ x))
+            x = F.pad(dense(x), (0, 1), value=1.0)
+            self.gram = x.T @ multiply(csr(self.matrix), x)
             weight = torch.cat([weight.detach(), bias.detach()[None]]).requires_grad_()
             parameters = [weight]
         else:

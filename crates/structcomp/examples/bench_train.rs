@@ -9,11 +9,17 @@
 #![allow(clippy::print_stdout)] // how it answers
 
 use std::{
-    collections::BTreeMap, env, error::Error, fs, io::BufRead, path::{Path, PathBuf}, time::Instant,
+    collections::BTreeMap,
+    env,
+    error::Error,
+    fs,
+    io::BufRead,
+    path::{Path, PathBuf},
+    time::Instant,
 };
 use structcomp::{
-    Compressed, Dataset, Features, Inputs, Model, Partition, Partitioning, Preset, Seed, Trainer,
-    Training, data,
+    Compressed, Dataset, Features, Inputs, Model, Partition, Partitioning, Preset, Seed, Trainer, Training,
+    data,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
