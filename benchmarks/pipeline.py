@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 from rounds import SETTINGS
 
@@ -27,6 +28,9 @@ def cora():
     """Features, adjacency and labels."""
     import numpy as np
     import scipy.sparse as sp
+
+    # The files name modules of an older scipy.
+    warnings.filterwarnings("ignore", category=DeprecationWarning)
 
     def part(name):
         return pickle.loads((DATA / "cora" / f"ind.cora.{name}").read_bytes(), encoding="latin1")
