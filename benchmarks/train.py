@@ -135,8 +135,8 @@ def compare(binary, folder, names, rounds, which):
     print(f"two threads, hidden {HIDDEN}, best of {rounds}; the floor is its flops at {speed / 1e9:.0f} GFLOP/s,")
     print("which PyTorch's product of two 4096×4096 matrices reaches; ms an epoch, set-up once\n")
     print(
-        f"{'model':8} {'dataset':17}{'ours':>9}{'theirs':>9}{'ratio':>7}{'median':>8}  {'form':7}"
-        f"{'Mflop':>9}{'floor':>8}{'ours/floor':>11}{'set-up':>9}{'theirs':>8}{'MiB':>7}{'theirs':>8}"
+        f"{'model':8} {'dataset':17}{'ours':>11}{'theirs':>11}{'ratio':>7}{'median':>8}  {'form':7}"
+        f"{'Mflop':>9}{'floor':>11}{'ours/floor':>12}{'set-up':>9}{'theirs':>8}{'MiB':>7}{'theirs':>8}"
     )
     ratios, differing = [], []
     for name in names:
@@ -157,8 +157,8 @@ def compare(binary, folder, names, rounds, which):
             before = [1e3 * float(side.facts[0]) for side in (ours, other)]
             memory = [max(side.memory[-rounds:]) / 2**20 for side in (ours, other)]
             print(
-                f"{model:8} {name:17}{1e3 * min(a):9.3f}{1e3 * min(b):9.3f}{best:7.2f}{median:8.2f}  {other.facts[3]:7}"
-                f"{flops / 1e6:9.0f}{1e3 * floor:8.3f}{min(a) / floor:11.2f}{before[0]:9.1f}{before[1]:8.1f}"
+                f"{model:8} {name:17}{1e3 * min(a):11.3f}{1e3 * min(b):11.3f}{best:7.2f}{median:8.2f}  {other.facts[3]:7}"
+                f"{flops / 1e6:9.0f}{1e3 * floor:11.3f}{min(a) / floor:12.2f}{before[0]:9.1f}{before[1]:8.1f}"
                 f"{memory[0]:7.0f}{memory[1]:8.0f}",
                 flush=True,
             )
