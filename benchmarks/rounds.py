@@ -38,12 +38,12 @@ class Side:
         self.idle = self.anonymous()
         self.seconds, self.processor, self.memory, self.facts = [], [], [], []
 
-    def run(self):
+    def run(self, line="run"):
         before = self.processor_seconds()
         done, peak = threading.Event(), [0]
         watch = threading.Thread(target=self.watch, args=(done, peak))
         watch.start()
-        self.process.stdin.write("run\n")
+        self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().split()
         done.set()
