@@ -11,7 +11,8 @@
 
 use rand::seq::SliceRandom;
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, error::Error};
+use std::collections::{BTreeMap, btree_map::Entry};
+use std::error::Error;
 use structcomp::data::{Options, open};
 use structcomp::{
     Compressed, Dataset, Dense, FeatureNorm, Features, Inputs, Labels, Normalization, PAPER_TRAIN_PER_CLASS,
@@ -92,9 +93,9 @@ impl Search {
         }
         let training: Training = serde_json::from_value(training)?;
         let graph = &self.dataset.graph;
-        if !self.partitions.contains_key(&(clusters, seed)) {
+        if let Entry::Vacant(place) = self.partitions.entry((clusters, seed)) {
             let config = Partitioning { clusters: Some(clusters), ..Partitioning::default() };
-            self.partitions.insert((clusters, seed), config.partition(graph, Seed(seed))?);
+            place.insert(config.partition(graph, Seed(seed))?);
         }
         let x = self.dataset.features.clone().ok_or("the dataset has no features")?.normalized(norm);
         let compressed = Compressed::new(&x, &self.partitions[&(clusters, seed)])?;
@@ -106,10 +107,10 @@ impl Search {
             .collect();
         let mut line = String::new();
         for stop in stops {
-            let mut loss = f64::NAN;
+            let (mut loss, mut settled) = (f64::NAN, 0.0);
             while trainer.epochs() < stop {
                 match trainer.step() {
-                    Ok(epoch) => loss = epoch.loss,
+                    Ok(epoch) => (loss, settled) = (epoch.loss, epoch.settled),
                     Err(error) => {
                         println!("{}\t{error}", described.join(" "));
                         return Ok(());
@@ -117,7 +118,7 @@ impl Search {
                 }
             }
             let z = trainer.encoder().embed(graph, &x)?;
-            line += &format!("\n    {stop}:{} ({loss:.3e})", self.judged(z)?);
+            line += &format!("\n    {stop}:{} ({loss:.3e}, settled {settled:.3})", self.judged(z)?);
         }
         println!("{}{line}", described.join(" "));
         Ok(())

@@ -39,6 +39,27 @@ pub struct Compressed<'a> {
     features: Features,
 }
 
+impl DropMember {
+    /// κ: the variance of the mean over kept members, over that of a member of `size`.
+    pub(crate) fn variance_share(self, size: usize) -> f64 {
+        let all = 1.0 / size.max(1) as f64;
+        match self {
+            Self::Half => 1.0 / (size / 2).max(1) as f64 - all,
+            Self::Bernoulli => {
+                // E[1/kept], given that one is kept at least; of C(size, kept) / 2^size each.
+                let mut chance = 0.5f64.powi(size as i32);
+                let (mut sum, mut some) = (0.0, 0.0);
+                for kept in 1..=size {
+                    chance *= (size + 1 - kept) as f64 / kept as f64;
+                    sum += chance / kept as f64;
+                    some += chance;
+                }
+                if some > 0.0 { sum / some - all } else { all }
+            }
+        }
+    }
+}
+
 impl<'a> Compressed<'a> {
     /// Averages the features of each cluster.
     pub fn new(source: &'a Features, partition: &'a Partition) -> Result<Self> {
@@ -55,6 +76,11 @@ impl<'a> Compressed<'a> {
     /// X_c, one row a cluster.
     pub fn features(&self) -> &Features {
         &self.features
+    }
+
+    /// X itself.
+    pub(crate) fn source(&self) -> &'a Features {
+        self.source
     }
 
     /// The clusters.
@@ -233,6 +259,13 @@ mod tests {
             let view = compressed.drop_member(DropMember::Bernoulli, Seed(0), epoch).unwrap();
             assert!((0..partition.clusters()).all(|cluster| kept(&view, cluster) >= 1));
         }
+    }
+
+    #[test]
+    fn kept_members_vary_as_statistics_has_it() {
+        assert!((DropMember::Bernoulli.variance_share(9) - 0.14736).abs() < 1e-5);
+        assert!((DropMember::Half.variance_share(9) - (0.25 - 1.0 / 9.0)).abs() < 1e-12);
+        assert_eq!([DropMember::Half, DropMember::Bernoulli].map(|how| how.variance_share(1)), [0.0; 2]);
     }
 
     #[test]

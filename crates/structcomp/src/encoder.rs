@@ -1,8 +1,8 @@
 //! A trained encoder: the weights of training, run with message passing on a whole graph.
 
 use crate::hops::Hops;
-use crate::linalg::PRODUCT_ROWS;
-use crate::network::{Activation, Network, first_layer};
+use crate::linalg::{PRODUCT_ROWS, sum_of_products};
+use crate::network::{Activation, Network, column_sums, first_layer};
 use crate::{Dense, Error, Features, Graph, Normalization, Propagation, Result};
 use std::borrow::Cow;
 
@@ -52,6 +52,28 @@ impl Encoder {
     /// How many numbers a row of the embedding has.
     pub fn outputs(&self) -> usize {
         self.layers.last().map_or(0, |layer| layer.outputs)
+    }
+
+    /// The same encoder, shifted and scaled so that on this graph rows of the embedding have a mean of zero
+    /// and `length` by root mean square. Its last layer must be linear.
+    pub(crate) fn standardized(mut self, graph: &Graph, x: &Features, length: f64) -> Result<Self> {
+        let width = self.outputs();
+        let (mut sums, mut squares) = (vec![0f64; width], 0.0);
+        self.embed_rows(graph, x, |rows| {
+            squares += sum_of_products(rows, rows);
+            sums.iter_mut().zip(column_sums(rows, width)).for_each(|(sum, add)| *sum += add);
+            Ok(())
+        })?;
+        let nodes = x.rows().max(1) as f64;
+        let mean: Vec<f64> = sums.iter().map(|sum| sum / nodes).collect();
+        let spread = (squares / nodes - mean.iter().map(|mean| mean * mean).sum::<f64>()).max(0.0).sqrt();
+        let scale = if spread > 0.0 { length / spread } else { 1.0 };
+        if let Some(last) = self.layers.last_mut() {
+            last.weight.iter_mut().for_each(|weight| *weight = (*weight as f64 * scale) as f32);
+            let shift = |(bias, mean): (&mut f32, &f64)| *bias = ((*bias as f64 - mean) * scale) as f32;
+            last.bias.iter_mut().zip(&mean).for_each(shift);
+        }
+        Ok(self)
     }
 
     /// The embedding of every node of a graph, also of one that was not trained on.
@@ -226,6 +248,24 @@ mod tests {
             let broken = encoder.embed_rows(&graph, &x, |_| Err(Error::Input("full".into())));
             assert_eq!(broken.unwrap_err().to_string(), "full");
         }
+    }
+
+    #[test]
+    fn standardized_rows_have_no_mean_and_the_length_asked_for() {
+        let graph = Graph::from_edges(40, &(1..40).map(|v| (v * 7 % v, v)).collect::<Vec<_>>()).unwrap();
+        let x: Vec<f32> = (0..120).map(|i| (i * 7 % 11) as f32).collect();
+        let x = Features::Dense(Dense::new(40, 3, x).unwrap());
+        let layers = vec![layer(3, 5, Activation::None, 1, Hops::power(2))];
+        let plain = Encoder { layers };
+        let moved = plain.clone().standardized(&graph, &x, 4.0).unwrap();
+        let (before, after) = (plain.embed(&graph, &x).unwrap(), moved.embed(&graph, &x).unwrap());
+        let sums = column_sums(after.values(), 5);
+        assert!(sums.iter().all(|sum| sum.abs() < 1e-3), "{sums:?}");
+        assert!((sum_of_products(after.values(), after.values()) / 40.0 - 16.0).abs() < 1e-3);
+        // Differences of rows have kept their direction.
+        let difference = |z: &Dense, j: usize| z.row(0)[j] - z.row(1)[j];
+        let ratio = difference(&after, 0) / difference(&before, 0);
+        assert!((1..5).all(|j| (difference(&after, j) / difference(&before, j) / ratio - 1.0).abs() < 1e-3));
     }
 
     #[test]

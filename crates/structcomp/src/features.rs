@@ -102,6 +102,18 @@ impl Features {
         }
     }
 
+    /// At most so many rows, evenly spread.
+    pub(crate) fn spread_rows(&self, count: usize) -> Self {
+        let rows: Vec<u32> = (0..self.rows() as u32).step_by(self.rows().div_ceil(count).max(1)).collect();
+        match self {
+            Self::Sparse(x) => Self::Sparse(x.select(&rows)),
+            Self::Dense(x) => {
+                let values: Vec<f32> = rows.iter().flat_map(|&row| x.row(row as usize)).copied().collect();
+                Self::Dense(Dense { rows: rows.len(), cols: x.cols(), values: values.into() })
+            }
+        }
+    }
+
     /// How many rows, that is nodes, there are.
     pub fn rows(&self) -> usize {
         match self {

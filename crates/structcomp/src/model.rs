@@ -37,6 +37,8 @@ pub enum Model {
 pub(crate) struct Loss {
     pub(crate) value: f64,
     pub(crate) gradient: Vec<f32>,
+    /// How alike two views of a row are, 1 where they are the same; none for models of one view.
+    pub(crate) agreement: Option<f64>,
 }
 
 /// What a model computes from the rows of its views.

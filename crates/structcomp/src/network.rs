@@ -15,6 +15,7 @@ use crate::linalg::{Sum, View, product};
 use crate::{Features, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A linear map with a bias, then an activation.
@@ -113,11 +114,28 @@ impl Network {
     ) -> (Vec<f32>, Trace) {
         let mut kept: Vec<Vec<f32>> = Vec::with_capacity(self.layers.len());
         let mut h = Vec::new();
+        let joined = self.joins(x, messages);
         for (at, layer) in self.layers.iter().enumerate() {
+            if at == 0 && joined {
+                kept.push(Vec::new());
+                continue;
+            }
             let mut out = vec![0.0; x.rows() * layer.outputs];
             let weight = self.weight(at, parameters);
+            let (mut bias, slopes) = (Cow::Borrowed(self.bias(at, parameters)), self.slopes(at, parameters));
             if at == 0 {
                 first_layer::forward(x, weight, layer.outputs, &mut out);
+            } else if at == 1 && joined {
+                let mut both = vec![0.0; x.cols() * layer.outputs];
+                let (first, second) = (self.weight(0, parameters), View::new(weight, layer.outputs));
+                product(&mut both, View::new(first, layer.inputs), second, Sum::Set);
+                product(
+                    bias.to_mut(),
+                    View::new(self.bias(0, parameters), layer.inputs),
+                    second,
+                    Sum::Add(1.0),
+                );
+                first_layer::forward(x, &both, layer.outputs, &mut out);
             } else {
                 let input = View::new(&h, layer.inputs);
                 product(&mut out, input, View::new(weight, layer.outputs), Sum::Set);
@@ -129,17 +147,16 @@ impl Network {
             if let Some(messages) = messages.filter(|_| !layer.hops.is_none()) {
                 out = messages.pass(&layer.hops, &out, layer.outputs);
             }
-            let (bias, slopes) = (self.bias(at, parameters), self.slopes(at, parameters));
             let last = at + 1 == self.layers.len();
             if layer.activation.is_told_by_result() {
-                layer.activation.apply(&mut out, bias, slopes);
+                layer.activation.apply(&mut out, &bias, slopes);
                 // The result itself is given away.
                 if last {
                     kept.push(if layer.activation == Activation::None { Vec::new() } else { out.clone() });
                 }
                 h = out;
             } else {
-                Activation::None.apply(&mut out, bias, &[]);
+                Activation::None.apply(&mut out, &bias, &[]);
                 h = out.clone();
                 kept.push(out);
                 layer.activation.apply(&mut h, &vec![0.0; layer.outputs], slopes);
@@ -158,6 +175,7 @@ impl Network {
         mut of_output: Vec<f32>,
         gradient: &mut [f32],
     ) {
+        let joined = self.joins(x, messages);
         let mut own = trace.0.pop().unwrap_or_default();
         for (at, layer) in self.layers.iter().enumerate().rev() {
             let place = &self.places[at];
@@ -168,6 +186,10 @@ impl Network {
             gradient[place.bias.clone()].iter_mut().zip(sums).for_each(|(to, sum)| *to = sum as f32);
             if let Some(messages) = messages.filter(|_| !layer.hops.is_none()) {
                 of_output = messages.pass_back(&layer.hops, &of_output, layer.outputs);
+            }
+            if at == 1 && joined {
+                self.backward_joined(parameters, x, &of_output, gradient);
+                return;
             }
             let of_weight = &mut gradient[place.weight.clone()];
             if at == 0 {
@@ -193,6 +215,34 @@ impl Network {
             product(&mut of_input, of, weight.t(), Sum::Set);
             of_output = of_input;
         }
+    }
+}
+
+impl Network {
+    /// Whether the first two layers are computed as one, (XW)V as X(WV): with nothing between them and more
+    /// rows than features that is less to do.
+    fn joins(&self, x: &Features, messages: Option<&Messages>) -> bool {
+        let plain = matches!(&self.layers[..], [first, _, ..] if first.activation == Activation::None);
+        plain && messages.is_none() && matches!(x, Features::Dense(_)) && x.rows() > x.cols()
+    }
+
+    /// The gradient of the first two layers but the second's bias, which is there, from that of what the
+    /// second gives.
+    fn backward_joined(&self, parameters: &[f32], x: &Features, of_output: &[f32], gradient: &mut [f32]) {
+        let (inputs, between, outputs) = (x.cols(), self.layers[1].inputs, self.layers[1].outputs);
+        let mut of_both = vec![0.0; inputs * outputs];
+        first_layer::backward(x, of_output, outputs, &mut of_both);
+        let of_both = View::new(&of_both, outputs);
+        let (first, second) = (&self.places[0], &self.places[1]);
+        let first_weight = View::new(&parameters[first.weight.clone()], between);
+        let second_weight = View::new(&parameters[second.weight.clone()], outputs);
+        let first_bias = View::new(&parameters[first.bias.clone()], between);
+        product(&mut gradient[first.weight.clone()], of_both, second_weight.t(), Sum::Set);
+        let sums = gradient[second.bias.clone()].to_vec();
+        let sums = View::new(&sums, outputs);
+        product(&mut gradient[first.bias.clone()], sums, second_weight.t(), Sum::Set);
+        product(&mut gradient[second.weight.clone()], first_weight.t(), of_both, Sum::Set);
+        product(&mut gradient[second.weight.clone()], first_bias.t(), sums, Sum::Add(1.0));
     }
 }
 
@@ -330,6 +380,8 @@ mod tests {
     #[test]
     fn forward_and_gradient_agree_with_a_naive_network_in_full_precision() {
         let network = all_activations();
+        // Nine rows of five features join the first two layers, if they are dense and pass no messages.
+        assert!(network.joins(&features(9, 5, false), None) && !network.joins(&features(9, 5, true), None));
         for (sparse, passed) in [(false, None), (true, None), (true, Some(messages()))] {
             let x = features(9, 5, sparse);
             let messages = passed.clone().map(Messages::new);

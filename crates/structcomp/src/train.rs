@@ -8,8 +8,9 @@ mod goldens;
 pub use augment::Augment;
 
 use crate::hops::Hops;
+use crate::linalg::{View as Matrix, sum_of_products, symmetric_product};
 use crate::model::{Gram, Objective};
-use crate::network::{Layer, Messages, Network};
+use crate::network::{Layer, Messages, Network, column_sums};
 use crate::optim::Adam;
 use crate::{
     Activation, Compressed, Csr, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
@@ -51,6 +52,23 @@ pub struct Training {
     pub activation: Option<Activation>,
     /// What the views leave out in training on nodes.
     pub augment: Augment,
+    /// When to stop; never later than after all epochs.
+    pub stop: Stop,
+    /// Whether the finished encoder is shifted and scaled so that rows of the embedding have a mean of zero
+    /// and, by root mean square, the length √(mean degree). Classifiers that hold weights small then see
+    /// data of a scale that suits them: the noise of a mean over neighbours falls with the root of their number.
+    pub standardize: bool,
+}
+
+/// When training stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// After all epochs.
+    #[default]
+    Epochs,
+    /// When it has settled, by a measure that needs no labels: [`Epoch::settled`].
+    Auto,
 }
 
 impl Default for Training {
@@ -70,6 +88,8 @@ impl Default for Training {
             inner_activation: Activation::None,
             activation: None,
             augment: Augment::default(),
+            stop: Stop::Epochs,
+            standardize: false,
         }
     }
 }
@@ -81,6 +101,9 @@ pub struct Epoch {
     pub number: usize,
     /// The loss before its step.
     pub loss: f64,
+    /// How far training has got, from 0 on: of models of two views how alike the views of a row are, of the
+    /// others which share of the embedding's effective rank has been lost since the first epoch.
+    pub settled: f64,
 }
 
 /// What training gives.
@@ -92,6 +115,8 @@ pub struct Trained {
     pub untrained: Encoder,
     /// The loss of every epoch.
     pub losses: Vec<f64>,
+    /// What [`Epoch::settled`] was in every epoch.
+    pub settled: Vec<f64>,
 }
 
 /// What training sees of a graph.
@@ -114,8 +139,8 @@ impl Training {
         mut on_epoch: impl FnMut(Epoch) -> bool,
     ) -> Result<Trained> {
         let mut trainer = Trainer::new(self, inputs, graph, seed)?;
-        while trainer.epochs() < self.epochs && on_epoch(trainer.step()?) {}
-        Ok(trainer.finish())
+        while !trainer.is_done() && on_epoch(trainer.step()?) {}
+        trainer.finish()
     }
 
     fn check(&self) -> Result<()> {
@@ -134,6 +159,9 @@ impl Training {
                 wrong("a GCN makes one hop a layer; only SGC and SSGC take a number of hops")
             }
             _ if self.hops.is_some_and(|hops| hops > 10_000) => wrong("more than 10000 hops are too many"),
+            _ if self.standardize && self.last_activation() != Activation::None => {
+                wrong("only an encoder without an activation after its last layer can be standardised")
+            }
             _ => self.augment.check(),
         }
     }
@@ -146,7 +174,7 @@ impl Training {
                 inputs: if at == 0 { features } else { hidden },
                 outputs: hidden,
                 activation: match at + 1 == self.layers {
-                    true => self.activation.unwrap_or(self.model.last_activation()),
+                    true => self.last_activation(),
                     false => self.inner_activation,
                 },
                 hops: self.hops_of(at),
@@ -159,6 +187,15 @@ impl Training {
             layers.push(head(width, hidden, Activation::None));
         }
         Network::new(layers)
+    }
+
+    fn last_activation(&self) -> Activation {
+        self.activation.unwrap_or(self.model.last_activation())
+    }
+
+    /// What [`Epoch::settled`] must reach for training to stop by itself.
+    fn settles_at(&self) -> f64 {
+        if self.model.two_views() { 0.88 } else { 0.5 }
     }
 
     /// Where the encoder passes messages.
@@ -196,7 +233,7 @@ impl Training {
 /// let first = trainer.step()?.loss;
 /// let last = (0..20).map(|_| trainer.step().map(|epoch| epoch.loss)).last().unwrap()?;
 /// assert!(last < first);
-/// let embedding = trainer.finish().encoder.embed(&demo.graph, features)?;
+/// let embedding = trainer.finish()?.encoder.embed(&demo.graph, features)?;
 /// assert_eq!(embedding.cols(), 32);
 /// # Ok::<(), structcomp::Error>(())
 /// ```
@@ -204,6 +241,8 @@ pub struct Trainer<'a> {
     training: Training,
     seed: Seed,
     graph: &'a Graph,
+    /// Of all nodes.
+    features: &'a Features,
     rows: Rows<'a>,
     network: Network,
     objective: Box<dyn Objective>,
@@ -214,6 +253,9 @@ pub struct Trainer<'a> {
     gram: Option<Gram>,
     adam: Adam,
     losses: Vec<f64>,
+    settled: Vec<f64>,
+    /// A few rows, whose effective rank is looked at.
+    sample: Option<Features>,
 }
 
 /// Where the rows of an epoch come from.
@@ -290,6 +332,7 @@ impl<'a> Trainer<'a> {
         let linear = network.layers().len() == 1 && network.layers()[0].activation == Activation::None;
         let gram = rows.still().filter(|_| linear);
         let gram = gram.and_then(|x| Gram::if_cheaper(&*objective, x, training.hidden));
+        let sample = rows.still().filter(|_| !model.two_views()).map(|x| x.spread_rows(SAMPLE));
         let initial = network.initial(seed);
         let (rate, decay) = (training.learning_rate as f32, training.weight_decay as f32);
         Ok(Self {
@@ -297,10 +340,16 @@ impl<'a> Trainer<'a> {
             parameters: initial.clone(),
             gradient: vec![0.0; network.len()],
             gram,
-            losses: Vec::with_capacity(training.epochs),
+            losses: Vec::new(),
+            settled: Vec::new(),
+            sample,
             training: training.clone(),
             seed,
             graph,
+            features: match inputs {
+                Inputs::Clusters(compressed) => compressed.source(),
+                Inputs::Nodes(features) => features,
+            },
             rows,
             network,
             objective,
@@ -322,6 +371,7 @@ impl<'a> Trainer<'a> {
     pub fn step(&mut self) -> Result<Epoch> {
         let epoch = self.losses.len();
         let mut gradient = std::mem::take(&mut self.gradient);
+        let mut agreement = None;
         let loss = match (&self.gram, self.objective.quadratic(), self.rows.still()) {
             (Some(gram), Some(quadratic), Some(Features::Dense(x))) => {
                 let outputs = self.network.outputs();
@@ -335,6 +385,7 @@ impl<'a> Trainer<'a> {
                 // z = f(x), the loss with its gradient in z, and that in the parameters of f.
                 let (z, trace) = self.network.forward(&self.parameters, &rows.x, messages);
                 let loss = self.objective.loss(z, self.network.outputs(), epoch)?;
+                agreement = loss.agreement;
                 let of_z = loss.gradient;
                 self.network.backward(&self.parameters, &rows.x, messages, trace, of_z, &mut gradient);
                 loss.value
@@ -349,8 +400,50 @@ impl<'a> Trainer<'a> {
                 epoch + 1
             )));
         }
+        let settled = match (agreement, &self.sample) {
+            (Some(agreement), _) => agreement,
+            (None, Some(sample)) => self.effective_rank(sample),
+            (None, None) => 0.0,
+        };
         self.losses.push(loss);
-        Ok(Epoch { number: epoch + 1, loss })
+        self.settled.push(settled);
+        Ok(Epoch { number: epoch + 1, loss, settled: self.settled_at(epoch) })
+    }
+
+    /// Whether all epochs are done, or training has settled and is to stop then.
+    pub fn is_done(&self) -> bool {
+        self.epochs() >= self.training.epochs || (self.training.stop == Stop::Auto && self.has_settled())
+    }
+
+    /// Whether training has got as far as it should. Where the views of a cluster have hardly come closer after
+    /// a few epochs, its members share little but noise, and more epochs would learn that.
+    fn has_settled(&self) -> bool {
+        const FEW: usize = 5;
+        const HARDLY: f64 = 0.76;
+        let Some(last) = self.epochs().checked_sub(1) else { return false };
+        let noise = self.training.model.two_views() && last + 1 >= FEW && self.settled_at(FEW - 1) < HARDLY;
+        noise || self.settled_at(last) >= self.training.settles_at()
+    }
+
+    fn settled_at(&self, epoch: usize) -> f64 {
+        match self.training.model.two_views() {
+            true => self.settled[epoch],
+            false => 1.0 - self.settled[epoch] / self.settled[0].max(1.0),
+        }
+    }
+
+    /// (Σλ)²/Σλ² for the eigenvalues of the covariance of some rows: how many directions they really have.
+    fn effective_rank(&self, sample: &Features) -> f64 {
+        let width = self.network.outputs();
+        let (mut z, _) = self.network.forward(&self.parameters, sample, None);
+        let mean: Vec<f64> = column_sums(&z, width).iter().map(|sum| sum / sample.rows() as f64).collect();
+        for row in z.chunks_mut(width) {
+            row.iter_mut().zip(&mean).for_each(|(z, mean)| *z -= *mean as f32);
+        }
+        let mut products = vec![0.0; sample.rows() * sample.rows()];
+        symmetric_product(&mut products, Matrix::new(&z, width), Matrix::new(&z, width).t());
+        let squares = sum_of_products(&products, &products);
+        if squares > 0.0 { sum_of_products(&z, &z).powi(2) / squares } else { 0.0 }
     }
 
     fn rows_of(&self, epoch: usize) -> Result<Seen<'_>> {
@@ -377,21 +470,38 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The encoder as it is now.
+    /// The encoder as it is now, before it is standardised.
     pub fn encoder(&self) -> Encoder {
         self.training.encoder(&self.network, &self.parameters)
     }
 
     /// What training gave.
-    pub fn finish(self) -> Trained {
-        let encoder = |parameters: &[f32]| self.training.encoder(&self.network, parameters);
-        Trained {
-            encoder: encoder(&self.parameters),
-            untrained: encoder(&self.initial),
+    pub fn finish(self) -> Result<Trained> {
+        let encoder = |parameters: &[f32]| {
+            let encoder = self.training.encoder(&self.network, parameters);
+            match self.training.standardize {
+                true => encoder.standardized(self.graph, self.features, self.length()),
+                false => Ok(encoder),
+            }
+        };
+        let settled = (0..self.epochs()).map(|epoch| self.settled_at(epoch)).collect();
+        Ok(Trained {
+            encoder: encoder(&self.parameters)?,
+            untrained: encoder(&self.initial)?,
             losses: self.losses.clone(),
-        }
+            settled,
+        })
+    }
+
+    /// √(mean degree); 1 for a graph without edges.
+    fn length(&self) -> f64 {
+        let (nodes, entries) = (self.graph.nodes().max(1) as f64, self.graph.targets().len() as f64);
+        if entries > 0.0 { (entries / nodes).sqrt() } else { 1.0 }
     }
 }
+
+/// Rows whose effective rank is looked at.
+const SAMPLE: usize = 32;
 
 /// Entries of sparse features from which on a dense product is the faster one, as a share.
 const DENSE: f64 = 0.15;

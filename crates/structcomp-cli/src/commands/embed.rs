@@ -62,8 +62,11 @@ impl Embed {
         };
         let load = lap.time();
         spinner.set_message("embedding the graph".to_owned());
-        let embedding = weights.encoder.embed(&dataset.graph, features)?;
-        write_embedding(&self.out, &embedding, &dataset)?;
+        let (rows, cols) = (dataset.graph.nodes(), weights.encoder.outputs());
+        let layout = MatrixLayout { rows, cols, ids: &dataset.ids, labels: None, column: "embedding" };
+        let mut writer = MatrixWriter::create(&self.out, layout)?;
+        weights.encoder.embed_rows(&dataset.graph, features, |rows| writer.push_rows(rows))?;
+        writer.finish()?;
         let embed = lap.time();
         let data = dataset.summary()?.data;
         let report = Report {
@@ -71,8 +74,8 @@ impl Embed {
             data,
             trained_on: weights.origin.data,
             model: weights.origin.training.model.name(),
-            rows: embedding.rows(),
-            cols: embedding.cols(),
+            rows,
+            cols,
             out: self.out.clone(),
             seconds: Seconds { load, embed },
             peak_rss_bytes: peak_rss_bytes(),

@@ -7,13 +7,14 @@ use crate::{
     args::{Common, Input},
     terminal::{self, Lines, grouped},
 };
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
-use std::{path::PathBuf, time::Instant};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 use structcomp::{
-    Accuracy, Dataset, Features, HeldOut, LinkScore, Normalization, Partition, Probe, Propagation,
-    ReportPage, Training, peak_rss_bytes, write_text,
+    Accuracy, Dataset, Diagnostics, Features, HeldOut, LinkScore, Normalization, Partition, Probe,
+    Propagation, ReportPage, Training, peak_rss_bytes, write_text,
 };
 
 #[derive(Args)]
@@ -37,6 +38,12 @@ pub(crate) struct Run {
     /// cosine of embeddings [share, if none is given: 0.1]
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "0.1", help_heading = "Judging")]
     links: Option<f64>,
+    /// Theory in numbers: how far clusters are from the graph, and what that can cost
+    #[arg(long, help_heading = "Judging")]
+    diagnostics: bool,
+    /// Train on random clusters as well, as a control
+    #[arg(long, help_heading = "Judging")]
+    random_clusters: bool,
     /// A folder for the embedding, the weights, run.json and report.html, and for checkpoints
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -59,6 +66,8 @@ struct Report {
     untrained: Option<Untrained>,
     #[serde(skip_serializing_if = "Option::is_none")]
     links: Option<Links>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<Diagnostics>,
     seconds: Seconds,
     peak_rss_bytes: Option<u64>,
     seed: u64,
@@ -72,6 +81,9 @@ struct Untrained {
     features: Accuracy,
     propagated: Accuracy,
     encoder: Accuracy,
+    /// The same training on random clusters, on request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    random_clusters: Option<Accuracy>,
 }
 
 /// Edges that nothing was told about, told from as many non-edges.
@@ -107,8 +119,16 @@ impl Run {
         let mut lap = Lap::default();
         let mut seconds = Seconds::default();
         let checkpoint = self.out.as_ref().map(|out| out.join("checkpoint.safetensors"));
+        if self.settings.is_full() && (self.diagnostics || self.random_clusters) {
+            bail!(
+                "training on the whole graph has no clusters; leave out --diagnostics and --random-clusters"
+            );
+        }
         if checkpoint.is_none() && (self.settings.resume || self.settings.checkpoint_every.is_some()) {
             bail!("checkpoints are kept in the folder of --out; name one");
+        }
+        if let Some(out) = &self.out {
+            can_write(out)?;
         }
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
         let mut dataset = self.input.load(&self.common)?;
@@ -148,9 +168,17 @@ impl Run {
             let (x, propagated) = (judge(features)?, judge(&spread)?);
             let encoder =
                 judge(&Features::Dense(outcome.trained.untrained.embed(&dataset.graph, features)?))?;
+            let random_clusters = match self.random_clusters {
+                true => Some(judge(&Features::Dense(outcome.on_random_clusters(&dataset, features, seed)?))?),
+                false => None,
+            };
             accuracy = Some(Judged::new(trained, splits, &probe, Some((&x, &propagated)))?);
-            untrained = Some(Untrained { features: x, propagated, encoder });
+            untrained = Some(Untrained { features: x, propagated, encoder, random_clusters });
         }
+        let diagnostics = match self.diagnostics {
+            true => Some(outcome.diagnostics(&dataset, features, seed)?),
+            false => None,
+        };
         let links = match &held {
             Some(held) => Some(Links::judge(held, &embedding, features)?),
             None => None,
@@ -167,6 +195,7 @@ impl Run {
             accuracy,
             untrained,
             links,
+            diagnostics,
             seconds,
             peak_rss_bytes: peak_rss_bytes(),
             seed: seed.0,
@@ -191,6 +220,15 @@ impl Run {
         dataset.source.notes.push(format!("{} edges were held out", grouped(held.positive.len() as u64)));
         Ok(Some(held))
     }
+}
+
+/// Fails now, and not after minutes of training, where a folder cannot be written to.
+fn can_write(folder: &Path) -> Result<()> {
+    let probe = folder.join(format!(".structcomp-{}", std::process::id()));
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::File::create_new(&probe))
+        .and_then(|_| std::fs::remove_file(&probe))
+        .with_context(|| format!("cannot write to {}", folder.display()))
 }
 
 impl Links {
@@ -255,13 +293,15 @@ impl Report {
             facts.push(("clusters", format!("{} by {method}", grouped(quality.clusters as u64))));
             facts.push(("edges cut", format!("{:.1} %", 100.0 * quality.cut_share)));
         }
+        let theory = self.diagnostics.iter().flat_map(Diagnostics::rows);
+        let theory: Vec<_> = theory.map(|(_, value, about)| (about, value)).collect();
         facts.extend(data.notes.iter().map(|note| ("note", note.clone())));
         let mut page = ReportPage {
             about: match clusters {
                 Some(_) => "An embedding by training on clusters, beside the same without training.",
                 None => "An embedding by training on the whole graph, beside the same without training.",
             },
-            facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(theory).collect(),
             losses,
             partition,
             embedding: match embedding {
@@ -281,6 +321,9 @@ impl Report {
                 ("Â²X, two hops, no training".into(), &untrained.propagated),
                 ("the encoder, not trained".into(), &untrained.encoder),
             ];
+            page.accuracy.extend(
+                untrained.random_clusters.iter().map(|random| ("trained on random clusters".into(), random)),
+            );
             let runs = judged.accuracy.runs;
             page.protocol =
                 format!("Mean ± deviation over {runs} splits ({}), {}.", judged.splits, judged.classifier);
@@ -312,6 +355,9 @@ impl Report {
             accuracy_row(&mut lines, "  X", &untrained.features, "the features alone".into());
             accuracy_row(&mut lines, "  Â²X", &untrained.propagated, "two hops, no training".into());
             accuracy_row(&mut lines, "  encoder", &untrained.encoder, "the same encoder, not trained".into());
+            if let Some(random) = &untrained.random_clusters {
+                accuracy_row(&mut lines, "  random", random, "the same training on random clusters".into());
+            }
             if let Some(against) = &judged.against_propagated {
                 verdict(&mut lines, "Â²X", against);
             }
@@ -327,6 +373,9 @@ impl Report {
             row("links", score, format!("; {} edges held out", grouped(*held_out as u64)));
             row("  X", &untrained.features, String::new());
             row("  Â²X", &untrained.propagated, String::new());
+        }
+        for (name, value, about) in self.diagnostics.iter().flat_map(Diagnostics::rows) {
+            lines.row(name, value, about);
         }
         let Seconds { load, partition, compress, train, embed, evaluate, total } = &self.seconds;
         lines.row(

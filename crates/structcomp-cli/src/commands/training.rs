@@ -8,24 +8,24 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 use structcomp::{
-    Compressed, Dataset, Features, Inputs, Model, Origin, Partition, Partitioning, Preset, Quality, Trained,
-    Trainer, Training, Weights,
+    Compressed, Dataset, Dense, Diagnostics, Features, Inputs, Model, Origin, Partition, Partitioning,
+    Preset, Quality, Seed, Trained, Trainer, Training, Weights,
 };
 
 #[derive(Args)]
 #[command(next_help_heading = "Training")]
 pub(crate) struct Settings {
-    /// The contrastive model
-    #[arg(long, value_name = "MODEL", default_value = "sce", value_parser = clap::builder::PossibleValuesParser::new(Model::NAMES))]
-    model: String,
-    /// Settings to start from: the paper's for this data and model, or the model's own
-    #[arg(long, value_name = "PRESET", default_value = "paper")]
+    /// The contrastive model [default: a recipe that suits most data, by CCA-SSG]
+    #[arg(long, value_name = "MODEL", value_parser = clap::builder::PossibleValuesParser::new(Model::NAMES))]
+    model: Option<String>,
+    /// Settings to start from: ours or the paper's for this data and model, or the model's own
+    #[arg(long, value_name = "PRESET", default_value = "ours")]
     preset: Choice,
     /// Train on clusters, or for comparison on the whole graph with messages in every step
     #[arg(long, value_name = "MODE", default_value = "structcomp")]
@@ -51,6 +51,24 @@ pub(crate) struct Settings {
     /// Layers of the encoder
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
+    /// Where the encoder passes messages: in every layer, or before all [default: as the model's authors do]
+    #[arg(long, value_name = "KIND", value_parser = ["gcn", "sgc", "ssgc"])]
+    encoder: Option<String>,
+    /// SGC, SSGC: how many hops [default: 2, 16]
+    #[arg(long, value_name = "K")]
+    hops: Option<usize>,
+    /// SSGC: the share of a node's own features
+    #[arg(long, value_name = "ALPHA")]
+    ssgc_alpha: Option<f64>,
+    /// What follows the last layer [default: as the model's authors have it]
+    #[arg(long, value_name = "NAME", value_parser = ["none", "relu", "elu", "prelu", "prelu-shared"])]
+    activation: Option<String>,
+    /// When to stop: after all epochs, or before when training has settled, which needs no labels
+    #[arg(long, value_name = "WHEN", value_parser = ["epochs", "auto"])]
+    stop: Option<String>,
+    /// Shift and scale the embedding to a mean of zero and a length of √(mean degree)
+    #[arg(long)]
+    standardize: bool,
     /// SCE: the scale of the loss
     #[arg(long, value_name = "ALPHA")]
     alpha: Option<f64>,
@@ -79,6 +97,7 @@ pub(crate) struct Settings {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Choice {
+    Ours,
     Paper,
     None,
 }
@@ -123,6 +142,8 @@ pub(super) struct Epochs {
     pub(super) epochs: usize,
     pub(super) loss_first: f64,
     pub(super) loss_last: f64,
+    /// How far training had got, by a measure that needs no labels, after each epoch.
+    settled: Vec<f64>,
     pub(super) seconds_per_epoch: f64,
     /// Whether it was stopped before all epochs were done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -139,8 +160,8 @@ impl Settings {
         checkpoint: Option<&Path>,
         spinner: &ProgressBar,
     ) -> Result<Outcome> {
-        let (wanted, training) = self.settings(dataset)?;
         let seed = common.seed();
+        let (wanted, training) = self.settings(dataset, features, seed)?;
         let mut lap = Lap::default();
         let mut seconds = Seconds::default();
         let mut clusters = None;
@@ -164,7 +185,7 @@ impl Settings {
             trainer.resume(path).context("cannot go on (leave out --resume to start anew)")?;
         }
         let stop = interrupts()?;
-        while trainer.epochs() < training.epochs && !stop.load(Relaxed) {
+        while !trainer.is_done() && !stop.load(Relaxed) {
             let epoch = trainer.step()?;
             spinner.set_message(format!(
                 "training {}: epoch {} of {}, loss {:.4}",
@@ -182,23 +203,40 @@ impl Settings {
         }
         // From here on Ctrl-C ends the program again.
         stop.store(true, Relaxed);
-        let interrupted = trainer.epochs() < training.epochs;
-        let trained = trainer.finish();
+        let interrupted = !trainer.is_done();
+        let trained = trainer.finish()?;
         seconds.train = lap.time();
         drop(compressed);
         Ok(Outcome { training, trained, clusters, seconds, mode: self.mode, interrupted })
     }
 
     /// The number of clusters and how to train: the preset, and what was typed on top.
-    fn settings(&self, dataset: &Dataset) -> Result<(Option<usize>, Training)> {
-        let preset = match self.preset {
-            Choice::Paper => Preset::paper(&self.model, &dataset.name)?,
-            Choice::None => None,
+    fn settings(&self, dataset: &Dataset, x: &Features, seed: Seed) -> Result<(Option<usize>, Training)> {
+        let preset = match (self.preset, &self.model) {
+            (Choice::Ours, Some(model)) => Preset::ours(model, &dataset.name)?,
+            (Choice::Paper, Some(model)) => Preset::paper(model, &dataset.name)?,
+            (Choice::None, Some(_)) | (Choice::Ours, None) => None,
+            (Choice::Paper | Choice::None, None) => bail!("--preset is about a model; name one with --model"),
         };
-        let (clusters, mut training) = match preset {
-            Some(preset) => (Some(preset.clusters), preset.training),
-            None => (None, Training { model: Model::named(&self.model)?, ..Training::default() }),
+        let (clusters, mut training) = match (preset, &self.model) {
+            (Some(preset), _) => (Some(preset.clusters), preset.training),
+            (None, Some(model)) => (None, Training { model: Model::named(model)?, ..Training::default() }),
+            (None, None) => (None, Preset::recipe(&dataset.graph, x, seed)),
         };
+        // The names are those of the library, so that a flag and a setting cannot differ.
+        fn named<T: DeserializeOwned>(flag: &Option<String>) -> Result<Option<T>> {
+            let value = |name: &String| serde_json::from_value(name.as_str().into());
+            Ok(flag.as_ref().map(value).transpose()?)
+        }
+        let encoder = named(&self.encoder)?;
+        if encoder.is_some() {
+            (training.encoder, training.hops) = (encoder, None);
+        }
+        training.hops = self.hops.or(training.hops);
+        training.ssgc_alpha = self.ssgc_alpha.unwrap_or(training.ssgc_alpha);
+        training.activation = named(&self.activation)?.or(training.activation);
+        training.stop = named(&self.stop)?.unwrap_or(training.stop);
+        training.standardize |= self.standardize;
         training.epochs = self.epochs.unwrap_or(training.epochs);
         training.learning_rate = self.lr.unwrap_or(training.learning_rate);
         training.weight_decay = self.weight_decay.unwrap_or(training.weight_decay);
@@ -253,7 +291,32 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Whether training is on the whole graph.
+    pub(super) fn is_full(&self) -> bool {
+        self.mode == Mode::Full
+    }
+}
+
 impl Outcome {
+    /// What the same training gives on as many random clusters.
+    pub(super) fn on_random_clusters(&self, dataset: &Dataset, x: &Features, seed: Seed) -> Result<Dense> {
+        let clusters = self.clusters.as_ref().map(|(partition, ..)| partition.clusters());
+        let config = Partitioning { method: "random".into(), clusters, ..Partitioning::default() };
+        let partition = config.partition(&dataset.graph, seed)?;
+        let compressed = Compressed::new(x, &partition)?;
+        let trained = self.training.train(Inputs::Clusters(&compressed), &dataset.graph, seed, |_| true)?;
+        Ok(trained.encoder.embed(&dataset.graph, x)?)
+    }
+
+    /// Theory on the clusters and the trained encoder.
+    pub(super) fn diagnostics(&self, dataset: &Dataset, x: &Features, seed: Seed) -> Result<Diagnostics> {
+        let Some((partition, ..)) = &self.clusters else { bail!("there are no clusters to look at") };
+        let compressed = Compressed::new(x, partition)?;
+        let how = self.training.drop_member;
+        Ok(Diagnostics::of(&dataset.graph, &compressed, &self.trained.encoder, how, seed)?)
+    }
+
     /// The clusters in figures.
     pub(super) fn quality(&self, dataset: &Dataset) -> Result<Option<Clusters>> {
         let Some((partition, requested, method)) = &self.clusters else { return Ok(None) };
@@ -269,6 +332,7 @@ impl Outcome {
             epochs: losses.len(),
             loss_first: losses.first().copied().unwrap_or(f64::NAN),
             loss_last: losses.last().copied().unwrap_or(f64::NAN),
+            settled: self.trained.settled.clone(),
             seconds_per_epoch: self.seconds.train / losses.len().max(1) as f64,
             interrupted: self.interrupted,
         }

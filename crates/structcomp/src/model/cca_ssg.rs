@@ -49,20 +49,36 @@ impl Objective for CcaSsg {
         let mut value = -agreement;
         let (of_first, of_second) = gradient.split_at_mut(half);
         for (own, other, gradient) in [(&first, &second, of_first), (&second, &first, of_second)] {
-            // I − Z̃ᵀZ̃/n, then the gradient −Z̃'/n − (4λ/n) Z̃ (I − Z̃ᵀZ̃/n).
-            let mut rest = vec![0f32; width * width];
             let z = View::new(own.values, width);
-            symmetric_product(&mut rest, z.t(), z);
-            for (at, cell) in rest.iter_mut().enumerate() {
-                *cell = f32::from(u8::from(at / width == at % width)) - *cell / n;
-            }
-            value += self.lambda * sum_of_products(&rest, &rest);
             let copied = gradient.par_chunks_mut(width).zip(other.values.par_chunks(width));
             copied.for_each(|(out, z)| out.iter_mut().zip(z).for_each(|(out, z)| *out = -z / n));
-            product(gradient, z, View::new(&rest, width), Sum::Add(-4.0 * self.lambda as f32 / n));
+            // The gradient −Z̃'/n − (4λ/n) Z̃ (I − Z̃ᵀZ̃/n), in which the smaller of Z̃ᵀZ̃ and Z̃Z̃ᵀ is computed.
+            let scale = -4.0 * self.lambda as f32 / n;
+            if rows < width {
+                let mut products = vec![0f32; rows * rows];
+                symmetric_product(&mut products, z, z.t());
+                // ‖I − Z̃ᵀZ̃/n‖² = h − 2 tr(Z̃Z̃ᵀ)/n + ‖Z̃Z̃ᵀ‖²/n².
+                let trace: f64 = (0..rows).map(|row| products[row * (rows + 1)] as f64).sum();
+                let squares = sum_of_products(&products, &products);
+                value += self.lambda
+                    * (width as f64 - 2.0 * trace / rows as f64 + squares / (rows as f64).powi(2));
+                gradient
+                    .par_chunks_mut(width)
+                    .zip(own.values.par_chunks(width))
+                    .for_each(|(out, z)| out.iter_mut().zip(z).for_each(|(out, z)| *out += scale * z));
+                product(gradient, View::new(&products, rows), z, Sum::Add(-scale / n));
+            } else {
+                let mut rest = vec![0f32; width * width];
+                symmetric_product(&mut rest, z.t(), z);
+                for (at, cell) in rest.iter_mut().enumerate() {
+                    *cell = f32::from(u8::from(at / width == at % width)) - *cell / n;
+                }
+                value += self.lambda * sum_of_products(&rest, &rest);
+                product(gradient, z, View::new(&rest, width), Sum::Add(scale));
+            }
             own.backward(gradient);
         }
-        Ok(Loss { value, gradient })
+        Ok(Loss { value, gradient, agreement: Some(agreement / width as f64) })
     }
 }
 
@@ -155,6 +171,9 @@ mod tests {
         let objective = CcaSsg { lambda: 0.3 };
         let views = [some_rows(9, 4, 1), some_rows(9, 4, 2)];
         check_gradient(&objective, &views, 4, |views| twin(views, 4, 0.3));
+        // Fewer rows than columns.
+        let views = [some_rows(4, 6, 1), some_rows(4, 6, 2)];
+        check_gradient(&objective, &views, 6, |views| twin(views, 6, 0.3));
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Objective for Grace {
             row.iter_mut().zip(partner).for_each(|(g, partner)| *g = scale * (*g - 2.0 * partner));
         });
         rows.backward(&mut gradient);
-        Ok(Loss { value, gradient })
+        Ok(Loss { value, gradient, agreement: Some(agreement / (2 * count) as f64) })
     }
 }
 

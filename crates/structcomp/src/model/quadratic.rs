@@ -86,7 +86,7 @@ pub(super) fn loss_by_rows(of: &dyn Quadratic, z: &[f32], width: usize, epoch: u
     let (value, derivative) = of.outer(sum_of_products(z, &gradient))?;
     let scale = (2.0 * derivative) as f32;
     gradient.par_iter_mut().with_min_len(1 << 12).for_each(|g| *g *= scale);
-    Ok(Loss { value, gradient })
+    Ok(Loss { value, gradient, agreement: None })
 }
 
 /// A quadratic loss of a linear encoder by its Gram matrix.

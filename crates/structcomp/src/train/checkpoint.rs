@@ -35,7 +35,11 @@ impl Trainer<'_> {
             ("mean".to_owned(), count.clone(), mean),
             ("square".to_owned(), count, square),
         ];
-        write(path.as_ref(), &note, &single, &[("losses".into(), vec![self.losses.len()], &self.losses)])
+        let double = [
+            ("losses".into(), vec![self.losses.len()], &self.losses[..]),
+            ("settled".into(), vec![self.settled.len()], &self.settled[..]),
+        ];
+        write(path.as_ref(), &note, &single, &double)
     }
 
     /// Goes on from a file that a trainer of the same settings, data and seed wrote; the number of epochs
@@ -56,12 +60,12 @@ impl Trainer<'_> {
             }
         };
         let (parameters, mean, square) = (array("parameters")?, array("mean")?, array("square")?);
-        let (_, losses) = tensors.double("losses")?;
-        if note.steps < 0 || losses.len() != note.steps as usize {
+        let ((_, losses), (_, settled)) = (tensors.double("losses")?, tensors.double("settled")?);
+        if note.steps < 0 || [losses.len(), settled.len()] != [note.steps as usize; 2] {
             return Err(tensors.wrong("does not say how far training got"));
         }
         self.adam.restore(note.steps, mean, square);
-        (self.parameters, self.losses) = (parameters, losses);
+        (self.parameters, self.losses, self.settled) = (parameters, losses, settled);
         Ok(())
     }
 
@@ -130,7 +134,7 @@ mod tests {
                 while second.epochs() < 7 {
                     second.step().unwrap();
                 }
-                let again = second.finish();
+                let again = second.finish().unwrap();
                 assert_eq!((&again.encoder, &again.losses), (&whole.encoder, &whole.losses), "{name} {stop}");
             }
             let other = Training { hidden: 5, ..training.clone() };
