@@ -142,7 +142,7 @@ fn neighbours_alike(graph: &Graph, x: &Features, seed: Seed) -> f64 {
     };
     let mut mean = vec![0f64; width];
     sample.iter().for_each(|&node| add(&mut mean, node, 1.0 / sample.len() as f64));
-    let (mut alike, mut all) = (0.0, 0.0);
+    let (mut alike, mut all, mut squares) = (0.0, 0.0, 0.0);
     for &node in &sample {
         let (mut own, mut around) = (vec![0f64; width], vec![0f64; width]);
         add(&mut own, node, 1.0);
@@ -152,9 +152,11 @@ fn neighbours_alike(graph: &Graph, x: &Features, seed: Seed) -> f64 {
         for ((own, around), mean) in own.iter().zip(&around).zip(&mean) {
             alike += (own - mean) * (around - mean);
             all += (own - mean).powi(2);
+            squares += own * own;
         }
     }
-    if all > 0.0 { alike / all } else { 0.0 }
+    // Features that are the same everywhere differ by their rounding.
+    if all > 1e-12 * squares { alike / all } else { 0.0 }
 }
 
 #[cfg(test)]
