@@ -49,7 +49,7 @@ pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use ids::NodeIds;
 pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
-pub use model::{CcaSsg, Coles, Grace, Model, Sce};
+pub use model::{CcaSsg, Coles, Grace, Loss, Model, Objective, Own, Sce};
 pub use network::Activation;
 pub use optim::Optimizer;
 pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges, write_text};

@@ -3,11 +3,13 @@
 mod cca_ssg;
 mod coles;
 mod grace;
+mod own;
 mod sce;
 
 pub use cca_ssg::CcaSsg;
 pub use coles::Coles;
 pub use grace::Grace;
+pub use own::Own;
 pub use sce::Sce;
 #[cfg(test)]
 pub(crate) use {coles::random_pairs, sce::Pairs};
@@ -27,18 +29,22 @@ pub enum Model {
     Grace(Grace),
     /// Two views correlated, columns decorrelated.
     CcaSsg(CcaSsg),
+    /// One whose loss the caller computes; see [`Trainer::with_objective`](crate::Trainer::with_objective).
+    Own(Own),
 }
 
-/// The rows that an epoch compares, each with `width` numbers, and the gradient of the loss in them.
-pub(crate) struct Loss {
-    pub(crate) value: f64,
-    /// One for each view.
-    pub(crate) gradients: Vec<Vec<f32>>,
+/// A loss, and its gradient in the rows that were compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// The loss.
+    pub value: f64,
+    /// One for each view, as long as the view.
+    pub gradients: Vec<Vec<f32>>,
 }
 
 /// What a model computes from the rows of its views.
-pub(crate) trait Objective {
-    /// The loss and its gradient.
+pub trait Objective: Send {
+    /// The loss and its gradient in `views`, each of them rows of `width` numbers.
     fn loss(&self, views: &[&[f32]], width: usize, epoch: usize) -> Result<Loss>;
 }
 
@@ -64,12 +70,17 @@ impl Model {
             Self::Coles(_) => "coles",
             Self::Grace(_) => "grace",
             Self::CcaSsg(_) => "cca-ssg",
+            Self::Own(_) => "own",
         }
     }
 
     /// Whether a second view, with members dropped, is compared with the first.
     pub(crate) fn two_views(&self) -> bool {
-        matches!(self, Self::Grace(_) | Self::CcaSsg(_))
+        match self {
+            Self::Sce(_) | Self::Coles(_) => false,
+            Self::Grace(_) | Self::CcaSsg(_) => true,
+            Self::Own(own) => own.two_views,
+        }
     }
 
     /// The activation after the last layer of its encoder.
@@ -86,6 +97,7 @@ impl Model {
     pub(crate) fn head(&self, hidden: usize) -> Option<usize> {
         match self {
             Self::Grace(grace) => Some(grace.projection.unwrap_or(hidden)),
+            Self::Own(own) => own.projection,
             _ => None,
         }
     }
@@ -108,6 +120,7 @@ impl Model {
             Self::Coles(coles) => coles.objective(graph, partition, seed),
             Self::Grace(grace) => grace.objective(),
             Self::CcaSsg(cca) => cca.objective(),
+            Self::Own(_) => Err(Error::Input("a model of your own needs its objective".into())),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::model::Objective;
 use crate::network::{Layer, Messages, Network};
 use crate::optim::Adam;
 use crate::{
-    Activation, Compressed, Csr, DropMember, Encoder, Error, Features, Graph, Model, Normalization,
+    Activation, Budget, Compressed, Csr, DropMember, Encoder, Error, Features, Graph, Model, Normalization,
     Optimizer, Partition, Propagation, Result, Seed,
 };
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,22 @@ pub enum Inputs<'a> {
     Nodes(&'a Features),
 }
 
+impl<'a> Inputs<'a> {
+    /// The features of the rows; an error where they are of another graph.
+    fn check(self, graph: &Graph) -> Result<&'a Features> {
+        let (features, rows) = match self {
+            Self::Clusters(compressed) => (compressed.features(), compressed.partition().nodes()),
+            Self::Nodes(features) => (features, features.rows()),
+        };
+        match graph.nodes() {
+            nodes if nodes == rows => Ok(features),
+            nodes => {
+                Err(Error::Input(format!("there are features for {rows} nodes, but the graph has {nodes}")))
+            }
+        }
+    }
+}
+
 impl Training {
     /// Trains for all epochs. `on_epoch` hears of each and ends training by `false`.
     pub fn train(
@@ -110,7 +126,8 @@ impl Training {
         Ok(trainer.finish())
     }
 
-    fn check(&self) -> Result<()> {
+    /// Refuses settings that cannot be trained with, on rows of `features` numbers.
+    fn check(&self, features: usize) -> Result<()> {
         let wrong = |what: &str| Err(Error::Input(what.to_owned()));
         match self {
             _ if self.hidden == 0 => wrong("the hidden width must be at least 1"),
@@ -122,7 +139,12 @@ impl Training {
                 wrong("the weight decay must be 0 or more")
             }
             _ => self.augment.check(),
-        }
+        }?;
+        let square = (self.hidden as u64).saturating_mul(self.hidden as u64);
+        let first = (features as u64).saturating_mul(self.hidden as u64);
+        let parameters = square.saturating_mul(self.layers as u64 - 1).saturating_add(first);
+        // Initial and present weights, their gradient, and two numbers of Adam's for each.
+        Budget::default().check_items("the encoder's weights", parameters, 20)
     }
 
     /// The encoder's layers, and the projection head's behind them.
@@ -178,7 +200,7 @@ pub struct Trainer<'a> {
     graph: &'a Graph,
     rows: Rows<'a>,
     network: Network,
-    objective: Box<dyn Objective>,
+    objective: Box<dyn Objective + 'a>,
     initial: Vec<f32>,
     parameters: Vec<f32>,
     adam: Adam,
@@ -206,24 +228,31 @@ struct View<'v> {
 impl<'a> Trainer<'a> {
     /// Ready for the first epoch.
     pub fn new(training: &Training, inputs: Inputs<'a>, graph: &'a Graph, seed: Seed) -> Result<Self> {
-        training.check()?;
-        let (features, rows) = match inputs {
-            Inputs::Clusters(compressed) => (compressed.features(), compressed.partition().nodes()),
-            Inputs::Nodes(features) => (features, features.rows()),
-        };
-        if rows != graph.nodes() {
-            let nodes = graph.nodes();
-            return Err(Error::Input(format!(
-                "there are features for {rows} nodes, but the graph has {nodes}"
-            )));
-        }
-        let network = training.network(features.cols());
+        inputs.check(graph)?;
         let model = &training.model;
         let objective = match inputs {
             Inputs::Clusters(compressed) => model.objective(compressed.partition(), graph, seed)?,
             // Every node is a cluster of its own: the coarse graph is then the graph.
-            Inputs::Nodes(_) => model.objective(&Partition::new((0..rows as u32).collect())?, graph, seed)?,
+            Inputs::Nodes(x) => {
+                model.objective(&Partition::new((0..x.rows() as u32).collect())?, graph, seed)?
+            }
         };
+        Self::with_objective(training, inputs, graph, seed, objective)
+    }
+
+    /// As [`new`](Self::new), with a loss of the caller's own instead of the model's; [`Model::Own`] is the
+    /// model for it.
+    pub fn with_objective(
+        training: &Training,
+        inputs: Inputs<'a>,
+        graph: &'a Graph,
+        seed: Seed,
+        objective: Box<dyn Objective + 'a>,
+    ) -> Result<Self> {
+        let features = inputs.check(graph)?;
+        training.check(features.cols())?;
+        let network = training.network(features.cols());
+        let model = &training.model;
         let rows = match inputs {
             Inputs::Clusters(compressed) => {
                 Rows::Clusters { compressed, first: fastest(Cow::Borrowed(compressed.features())) }
@@ -271,6 +300,9 @@ impl<'a> Trainer<'a> {
         let traces: Vec<_> = views.iter().map(forward).collect();
         let outputs: Vec<&[f32]> = traces.iter().map(|trace| trace.output()).collect();
         let loss = self.objective.loss(&outputs, self.network.outputs(), epoch)?;
+        if !loss.gradients.iter().map(Vec::len).eq(outputs.iter().map(|view| view.len())) {
+            return Err(Error::Input("the objective must give one gradient a view, of its size".into()));
+        }
         let mut gradient = vec![0.0; self.network.len()];
         for ((view, trace), of_output) in views.iter().zip(&traces).zip(loss.gradients) {
             let messages = view.messages.as_ref();
