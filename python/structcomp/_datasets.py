@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _native
-from ._arrays import seed_of, settings
+from ._arrays import array, seed_of, settings
 from ._features import CsrArray, to_numpy
 from ._graphs import as_graph, graph_of
 from ._native import Graph
@@ -179,7 +179,9 @@ def graph_and_features(
         adjacency, X = (X if adjacency is None else adjacency), None
     if adjacency is None:
         return None, X, ""
-    rows = None if X is None else int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
+    if X is not None and not hasattr(X, "shape"):
+        X = array(X)
+    rows = None if X is None or not X.shape else int(X.shape[0])
     graph = graph_of(adjacency, rows, n_threads)
     if rows is not None and rows != graph.n_nodes:
         raise ValueError(f"there are features for {rows} nodes, but the graph has {graph.n_nodes}")

@@ -32,16 +32,13 @@ def changed(value, dtype=np.float32):
         (X.astype(complex), "Complex data not supported"),
         (X[0], "Reshape your data"),
         (X[None], "Reshape your data"),
-        (np.zeros((6, 0), np.float32), "feature"),
+        (np.zeros((6, 0), np.float32), "there are no features to train on"),
         ("X.npy", "there is no such file"),
     ],
 )
 def test_features(x, said):
-    adjacency = [edge for edge in PATH]
-    if len(x) == 5:
-        adjacency = as_graph(PATH)
     with pytest.raises(ValueError, match=said):
-        fit(x, adjacency)
+        fit(x, as_graph(PATH))
 
 
 def test_sparse_features():
@@ -112,7 +109,7 @@ def test_too_much_for_the_memory(parameters):
 
 
 def test_training_that_diverges():
-    with pytest.raises(ValueError, match="went beyond all numbers in epoch"):
+    with pytest.raises(ValueError, match="beyond all numbers"):
         fit(model="coles", learning_rate=1e30, epochs=50)
 
 

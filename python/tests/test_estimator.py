@@ -208,9 +208,9 @@ def test_quality():
     assert said["purity"] == pytest.approx(5 / 6)
 
 
-def test_node_weights(small):
-    weights = np.ones(300, int)
-    weights[:10] = 20
-    clusters = structcomp.partition(small, 30, node_weights=weights)
-    sizes = np.bincount(clusters, weights)
-    assert sizes.max() < np.bincount(structcomp.partition(small, 30), weights).max()
+def test_node_weights():
+    path = [(0, 1), (1, 2), (2, 3)]
+    a, *rest = structcomp.partition(path, 2, node_weights=[3, 1, 1, 1], max_size=3)
+    assert a not in rest and len(set(rest)) == 1
+    with pytest.raises(ValueError, match="3 node weights for 4 nodes"):
+        structcomp.partition(path, 2, node_weights=[3, 1, 1])

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from structcomp import StructComp, compress, propagate
+from structcomp._features import as_features
 
 CLUSTERS = np.arange(300) // 10
 
@@ -80,11 +81,16 @@ def test_without_features(small, kind):
 
 
 def test_feature_norms(dense):
-    lengths = np.linalg.norm(dense.X, axis=1, keepdims=True)
-    given = dict(model="sce", hidden=4, epochs=2, random_state=0)
-    ours = StructComp(feature_norm="row-l2", **given).fit_transform(dense)
-    theirs = StructComp(**given).fit_transform(dense.X / lengths, adjacency=dense.graph)
-    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    x = dense.X
+    for norm, expected in (
+        ("row-l2", x / np.linalg.norm(x, axis=1, keepdims=True)),
+        ("row-l1", x / np.abs(x).sum(1, keepdims=True)),
+        ("standardize", (x - x.mean(0)) / x.std(0)),
+        ("none", x),
+    ):
+        np.testing.assert_allclose(as_features(x, norm=norm).to_dense(), expected, atol=1e-5)
+        scaled = StructComp(feature_norm=norm, hidden=4, epochs=1, random_state=0).fit(dense)
+        assert (scaled.transform(dense) == scaled.embedding_).all()
     with pytest.raises(ValueError, match="feature_norm: unknown variant `l3`"):
         StructComp(feature_norm="l3").fit(dense)
 
@@ -103,7 +109,7 @@ def test_float32_in_c_order_is_not_copied():
     program = """
 import numpy as np, resource, structcomp
 n, d = 200_000, 500
-x = np.zeros((n, d), np.float32); x[:, 0] = 1
+x = np.zeros((n, d), np.float32); x[:, 0] = np.arange(n) % 1000
 nodes = np.arange(n)
 graph = structcomp.as_graph((nodes[:-1], nodes[1:]), n)
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -13,13 +13,14 @@ def scaled(a, b):
     """CCA-SSG as the library has it, in numpy."""
     n, lambda_ = len(a), 5e-4
     total, gradients = 0.0, []
-    standard = [(z - z.mean(0)) / z.std(0) for z in (a.astype(float), b.astype(float))]
+    a, b = a.astype(float), b.astype(float)
+    standard = [(z - z.mean(0)) / z.std(0, ddof=1) for z in (a, b)]
     total -= (standard[0] * standard[1]).sum() / n
     for z, own, other in ((a, standard[0], standard[1]), (b, standard[1], standard[0])):
         rest = np.eye(a.shape[1]) - own.T @ own / n
         total += lambda_ * (rest**2).sum()
         g = -other / n - 4 * lambda_ / n * own @ rest
-        gradients.append((g - g.mean(0) - own * (g * own).mean(0)) / z.astype(float).std(0))
+        gradients.append((g - g.mean(0) - own * (g * own).sum(0) / (n - 1)) / z.std(0, ddof=1))
     return total, gradients
 
 
@@ -27,9 +28,9 @@ def test_the_library_s_loss_in_numpy_trains_the_same(small):
     ours = StructComp(model="cca-ssg", **SMALL).fit(small)
     theirs = StructComp(model=Objective(scaled), **SMALL).fit(small)
     assert (theirs.partition_ == ours.partition_).all()
-    # Torch and the library divide the variance differently; both losses agree to rounding.
-    np.testing.assert_allclose(theirs.loss_history_, ours.loss_history_, rtol=2e-3)
-    np.testing.assert_allclose(theirs.embedding_, ours.embedding_, atol=2e-2)
+    # Two orders of rounding, twenty steps of Adam.
+    np.testing.assert_allclose(theirs.loss_history_, ours.loss_history_, rtol=1e-4)
+    np.testing.assert_allclose(theirs.embedding_, ours.embedding_, atol=1e-3)
 
 
 def spread(z):

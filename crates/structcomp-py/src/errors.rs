@@ -14,7 +14,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
             Some(number) => {
                 let what = source.to_string();
                 let what = what.split(" (os error").next().unwrap_or_default().to_owned();
-                PyOSError::new_err((number, what, path))
+                PyOSError::new_err((number, what, path.into_os_string()))
             }
             None => PyOSError::new_err(said),
         },

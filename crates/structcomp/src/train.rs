@@ -130,6 +130,7 @@ impl Training {
     fn check(&self, features: usize) -> Result<()> {
         let wrong = |what: &str| Err(Error::Input(what.to_owned()));
         match self {
+            _ if features == 0 => wrong("there are no features to train on"),
             _ if self.hidden == 0 => wrong("the hidden width must be at least 1"),
             _ if self.layers == 0 => wrong("an encoder needs at least one layer"),
             _ if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) => {
