@@ -21,5 +21,6 @@ model.save(weights)
 # Later all are there. The file is all that is needed; `structcomp embed` reads it too.
 after = structcomp.StructComp.load(weights).transform(whole.X, adjacency=edges)
 moved = np.linalg.norm(after[:900] - before, axis=1) / np.linalg.norm(before, axis=1)
-print(f"{len(after) - len(before)} nodes are new; the embeddings of the others moved by {100 * np.median(moved):.1f} % (median)")
+print(f"{len(after) - len(before)} nodes are new")
+print(f"the embeddings of the others moved by {100 * np.median(moved):.1f} % (median)")
 print(f"accuracy over all nodes: {structcomp.evaluate(after, whole.y, runs=10)['mean']:.1f} %")

@@ -41,4 +41,5 @@ pipeline = make_pipeline(
 )
 search = GridSearchCV(pipeline, {"structcomp__n_clusters": [50, 100]}, cv=3)
 search.fit(train.reshape(-1, 1), y[train])
-print(f"best: {search.best_params_}, {100 * search.score(test.reshape(-1, 1), y[test]):.1f} % of test nodes right")
+right = search.score(test.reshape(-1, 1), y[test])
+print(f"{100 * right:.1f} % of test nodes right with {search.best_params_}")

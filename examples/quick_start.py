@@ -6,9 +6,10 @@ data = structcomp.load_dataset("demo")
 model = structcomp.StructComp(model="cca-ssg", hidden=128, epochs=20, random_state=0)
 embedding = model.fit_transform(data)
 print(data)
-print(f"{model.partition_.max() + 1} clusters, loss {model.loss_history_[0]:.3f} to {model.loss_history_[-1]:.3f}")
+losses = model.loss_history_
+print(f"{model.partition_.max() + 1} clusters, loss {losses[0]:.3f} to {losses[-1]:.3f}")
 
 # No number without its controls: the same classifier on X, and on two hops of X without training.
-for name, x in [("embedding", embedding), ("X", data.X), ("Â²X", structcomp.propagate(data, None, hops=2))]:
+for name, x in [("embedding", embedding), ("X", data.X), ("Â²X", structcomp.propagate(data))]:
     accuracy = structcomp.evaluate(x, data.y, runs=10)
     print(f"{name:>10}: {accuracy['mean']:.1f} ± {accuracy['std']:.1f} % of test nodes right")

@@ -58,7 +58,9 @@ def seed_of(random_state: Any) -> int:
     try:
         seed = operator.index(random_state)
     except TypeError:
-        raise ValueError(f"random_state must be a whole number, None or a generator, not {random_state!r}") from None
+        raise ValueError(
+            f"random_state must be a whole number, None or a generator, not {random_state!r}"
+        ) from None
     if not 0 <= seed < 2**64:
         raise ValueError(f"random_state must be from 0 to 2**64 - 1, not {seed}")
     return seed

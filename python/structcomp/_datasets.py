@@ -62,7 +62,7 @@ class Dataset:
             n_nodes = None if self.X is None else self.X.shape[0]
             object.__setattr__(self, "graph", as_graph(self.graph, n_nodes))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Dataset":
+    def __deepcopy__(self, memo: dict[int, Any]) -> Dataset:
         return self
 
     def __repr__(self) -> str:
@@ -72,9 +72,9 @@ class Dataset:
 
 
 def load_dataset(
-    name: Union[str, "os.PathLike[str]"],
+    name: Union[str, os.PathLike[str]],
     *,
-    data_dir: Union[str, "os.PathLike[str]", None] = None,
+    data_dir: Union[str, os.PathLike[str], None] = None,
     format: Optional[str] = None,
     strict: bool = False,
     weights: bool = True,
@@ -109,11 +109,16 @@ def load_dataset(
     --------
     >>> from structcomp import load_dataset
     >>> load_dataset("demo")
-    Dataset('demo', nodes=2708, edges=5278, features=1433, synthetic)
+    Dataset('demo', nodes=2708, edges=5296, features=1433, synthetic)
     """
     loaded = _native.load(
-        os.fspath(name), seed_of(random_state), data_dir=data_dir, format=format, strict=strict,
-        weights=weights, n_threads=n_threads,
+        os.fspath(name),
+        seed_of(random_state),
+        data_dir=data_dir,
+        format=format,
+        strict=strict,
+        weights=weights,
+        n_threads=n_threads,
     )
     return _dataset(loaded)
 
@@ -145,7 +150,7 @@ def generate(
     --------
     >>> from structcomp import generate
     >>> generate(nodes=500, edges=1500, features={"kind": "gaussian", "width": 8})
-    Dataset('demo', nodes=500, edges=1500, features=8, synthetic)
+    Dataset('demo', nodes=500, edges=1502, features=8, synthetic)
     """
     made = _native.generate(name, settings(parameters), seed_of(random_state), n_threads=n_threads)
     return _dataset(made)

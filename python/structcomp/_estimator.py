@@ -147,7 +147,7 @@ class StructComp:
                 raise TypeError(f"{type(self).__name__} has no parameter {name!r}")
             setattr(self, name, value)
 
-    def fit(self, X: Any = None, y: Any = None, *, adjacency: Any = None) -> "StructComp":
+    def fit(self, X: Any = None, y: Any = None, *, adjacency: Any = None) -> StructComp:
         """Partitions the graph, trains, and embeds the nodes.
 
         Parameters
@@ -168,7 +168,9 @@ class StructComp:
         """
         graph, x, _, name = self._inputs(X, adjacency)
         if graph is None:
-            raise ValueError("the graph is missing: fit(X, adjacency=A), or fit(data) with data that has both")
+            raise ValueError(
+                "the graph is missing: fit(X, adjacency=A), or fit(data) with data that has both"
+            )
         seed = seed_of(self.random_state)
         features = self._features(x, graph, seed)
         objective, given = of_model(self.model, self._training())
@@ -179,10 +181,18 @@ class StructComp:
             text = settings(of_partitioning(self.partitioner, self.n_clusters, given))
             clusters = _native.partition(graph, text, seed, n_threads=self.n_threads)
         elif self.n_clusters is not None or self.partitioner != "multilevel":
-            raise ValueError("training on the whole graph has no clusters; leave out n_clusters and partitioner")
+            raise ValueError(
+                "training on the whole graph has no clusters; leave out n_clusters and partitioner"
+            )
         encoder, untrained, losses = _native.train(
-            features, graph, None if clusters is None else clusters.view(np.int32), settings(given), seed,
-            objective=objective, on_epoch=progress(self.callback, self.verbose, given), data=name,
+            features,
+            graph,
+            None if clusters is None else clusters.view(np.int32),
+            settings(given),
+            seed,
+            objective=objective,
+            on_epoch=progress(self.callback, self.verbose, given),
+            data=name,
             n_threads=self.n_threads,
         )
         self.embedding_ = encoder.embed(features, graph, n_threads=self.n_threads)
@@ -222,7 +232,7 @@ class StructComp:
                 f"{self.n_features_in_} features as input"
             )
         embedding = self.encoder_.embed(features, graph, n_threads=self.n_threads)
-        return embedding if nodes is None else embedding[nodes]
+        return embedding if nodes is None else np.take(embedding, nodes, axis=0)
 
     def fit_transform(self, X: Any = None, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
         """As `fit`, and gives the embedding.
@@ -241,11 +251,14 @@ class StructComp:
         embedding : ndarray of shape (n, hidden)
         """
         self.fit(X, y, adjacency=adjacency)
-        if self.data is None or X is None:
-            return self.embedding_
-        return self.embedding_[_nodes(X, self.graph_)]
+        embedding: np.ndarray = self.embedding_
+        return (
+            embedding
+            if self.data is None or X is None
+            else np.take(embedding, _nodes(X, self.graph_), axis=0)
+        )
 
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def save(self, path: Union[str, os.PathLike[str]]) -> None:
         """Writes the weights as a safetensors file, which `load` and ``structcomp embed`` read.
 
         Parameters
@@ -258,7 +271,7 @@ class StructComp:
         self.encoder_.save(os.fspath(path))
 
     @classmethod
-    def load(cls, path: Union[str, "os.PathLike[str]"]) -> "StructComp":
+    def load(cls, path: Union[str, os.PathLike[str]]) -> StructComp:
         """Reads weights that `save` or ``structcomp train`` wrote.
 
         Parameters
@@ -297,7 +310,7 @@ class StructComp:
         more = (name for name in _more_parameters() if name in vars(self))
         return {name: getattr(self, name) for name in sorted([*_own_parameters(), *more])}
 
-    def set_params(self, **params: Any) -> "StructComp":
+    def set_params(self, **params: Any) -> StructComp:
         """Sets parameters by name.
 
         Parameters
@@ -335,7 +348,11 @@ class StructComp:
     def __repr__(self) -> str:
         usual = inspect.signature(StructComp.__init__).parameters
         given = self.get_params().items()
-        told = [f"{name}={value!r}" for name, value in given if name not in usual or value is not usual[name].default]
+        told = [
+            f"{name}={value!r}"
+            for name, value in given
+            if name not in usual or value is not usual[name].default
+        ]
         return f"{type(self).__name__}({', '.join(told)})"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -369,7 +386,9 @@ class StructComp:
             return stand_in(graph, self.stand_in, self.stand_in_width, seed, self.n_threads)
         features = as_features(x, norm=self.feature_norm, n_threads=self.n_threads)
         if features.n_rows != graph.n_nodes:
-            raise ValueError(f"there are features for {features.n_rows} nodes, but the graph has {graph.n_nodes}")
+            raise ValueError(
+                f"there are features for {features.n_rows} nodes, but the graph has {graph.n_nodes}"
+            )
         return features
 
     def _training(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class CsrArray:
         dense[np.repeat(np.arange(self.shape[0]), np.diff(self.indptr)), self.indices] = self.data
         return dense
 
-    def tocsr(self) -> "CsrArray":
+    def tocsr(self) -> CsrArray:
         """Itself."""
         return self
 

@@ -64,8 +64,9 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
         from ._datasets import load_dataset
 
         return load_dataset(a, n_threads=n_threads).graph
-    if isinstance(getattr(a, "graph", None), Graph):  # our Dataset
-        return a.graph
+    inner = getattr(a, "graph", None)
+    if isinstance(inner, Graph):  # our Dataset
+        return inner
     if hasattr(a, "ndata") and hasattr(a, "num_nodes"):  # DGL
         sources, targets = a.edges()
         return _edges(sources, targets, None, int(a.num_nodes()), n_threads)
@@ -73,7 +74,11 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
         return _networkx(a, n_threads)
     if hasattr(a, "edge_index") or hasattr(a, "adj_t"):  # PyG
         return _pyg(a, n_nodes, n_threads)
-    if hasattr(a, "crow_indices") and getattr(a, "layout", None) is not None and "sparse_csr" in str(a.layout):
+    if (
+        hasattr(a, "crow_indices")
+        and getattr(a, "layout", None) is not None
+        and "sparse_csr" in str(a.layout)
+    ):
         _square(a.shape)
         return _compressed(a.crow_indices(), a.col_indices(), a.values(), n_threads)
     if getattr(a, "is_sparse", False) is True and hasattr(a, "coalesce"):  # torch, coordinates
@@ -85,7 +90,8 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
     if (columns := table_columns(a)) is not None:
         if not 2 <= len(columns) <= 3:
             raise ValueError(f"a table of edges has two columns, or three with weights, not {len(columns)}")
-        return _edges(*(list(columns.values()) + [None])[:3], n_nodes, n_threads)
+        sources, targets, *weights = columns.values()
+        return _edges(sources, targets, weights[0] if weights else None, n_nodes, n_threads)
     if isinstance(a, tuple) and len(a) == 3:
         return _compressed(a[0], a[1], a[2], n_threads)
     if isinstance(a, tuple) and len(a) == 2 and np.ndim(a[0]) == 1:
@@ -165,11 +171,11 @@ def _compressed(indptr: Any, indices: Any, weights: Any, n_threads: Optional[int
     return Graph.from_csr(indptr, indices, weights, n_threads=n_threads)
 
 
-def _weights(weights: Any) -> Optional[np.ndarray]:
-    weights = single("weights", weights)
-    if weights.ndim != 1:
-        raise ValueError(f"edges have one weight each; weights cannot have shape {weights.shape}")
-    return weights
+def _weights(weights: Any) -> np.ndarray:
+    numbers = single("weights", weights)
+    if numbers.ndim != 1:
+        raise ValueError(f"edges have one weight each; weights cannot have shape {numbers.shape}")
+    return numbers
 
 
 def _square(shape: Any) -> None:
@@ -185,4 +191,3 @@ def table_columns(table: Any) -> Optional[dict[str, Any]]:
     if names is None or not all(isinstance(name, (str, int, np.integer)) for name in names):
         return None
     return {name: table[name] for name in names}
-

@@ -7,6 +7,25 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "VERSION",
+    "Encoder",
+    "Features",
+    "Graph",
+    "classify",
+    "cluster",
+    "compress",
+    "defaults",
+    "drop_member",
+    "generate",
+    "load",
+    "partition",
+    "preset",
+    "propagate",
+    "quality",
+    "train",
+]
+
 VERSION: str
 
 @final
@@ -157,9 +176,7 @@ def classify(
     probe: str = "logistic",
     n_threads: int | None = None,
 ) -> str: ...
-def cluster(
-    features: Features, labels: NDArray[Any], seed: int, *, n_threads: int | None = None
-) -> str: ...
+def cluster(features: Features, labels: NDArray[Any], seed: int, *, n_threads: int | None = None) -> str: ...
 def load(
     name: str,
     seed: int,

@@ -125,9 +125,10 @@ def quality(
     labels = None if y is None else whole("labels", y)
     graph = as_graph(adjacency, len(clusters), n_threads=n_threads)
     seed = seed_of(random_state)
-    return json.loads(
+    said: dict[str, Any] = json.loads(
         _native.quality(graph, clusters, labels=labels, hops=hops, seed=seed, n_threads=n_threads)
     )
+    return said
 
 
 def compress(X: Any, clusters: Any, *, n_threads: Optional[int] = None) -> np.ndarray:
@@ -152,7 +153,9 @@ def compress(X: Any, clusters: Any, *, n_threads: Optional[int] = None) -> np.nd
     >>> compress([[1.0], [3.0], [8.0]], [0, 0, 1]).tolist()
     [[2.0], [8.0]]
     """
-    return _native.compress(as_features(X, n_threads=n_threads), whole("clusters", clusters), n_threads=n_threads)
+    return _native.compress(
+        as_features(X, n_threads=n_threads), whole("clusters", clusters), n_threads=n_threads
+    )
 
 
 def drop_member(
@@ -198,14 +201,14 @@ def drop_member(
     return _native.drop_member(features, clusters, seed, how=how, epoch=epoch, n_threads=n_threads)
 
 
-def propagate(X: Any, adjacency: Any, hops: int = 2, *, n_threads: Optional[int] = None) -> np.ndarray:
+def propagate(X: Any, adjacency: Any = None, hops: int = 2, *, n_threads: Optional[int] = None) -> np.ndarray:
     """Features after some hops of the GCN operator: the embedding without any training.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d)
+    X : array or sparse matrix of shape (n, d), or an object with a graph
         The features.
-    adjacency : object
+    adjacency : object, optional
         The graph; see `as_graph`.
     hops : int
         How many hops.
@@ -219,12 +222,13 @@ def propagate(X: Any, adjacency: Any, hops: int = 2, *, n_threads: Optional[int]
     Examples
     --------
     >>> from structcomp import propagate
-    >>> propagate([[2.0], [0.0]], ([0], [1]), hops=1).tolist()
+    >>> propagate([[2.0], [0.0]], ([0], [1]), hops=1).round(3).tolist()
     [[1.0], [1.0]]
     """
     graph, X, _ = graph_and_features(X, adjacency, n_threads)
-    features = as_features(X, n_threads=n_threads)
-    return _native.propagate(features, graph, hops, n_threads=n_threads)
+    if graph is None or X is None:
+        raise ValueError("hops need features and the graph: propagate(X, adjacency)")
+    return _native.propagate(as_features(X, n_threads=n_threads), graph, hops, n_threads=n_threads)
 
 
 def train(
@@ -287,9 +291,15 @@ def train(
         raise ValueError("training needs features; StructComp makes some where there are none")
     objective, given = of_model(model, parameters)
     encoder, untrained, losses = _native.train(
-        as_features(X, n_threads=n_threads), graph, None if clusters is None else whole("clusters", clusters),
-        settings(given), seed_of(random_state), objective=objective,
-        on_epoch=progress(callback, verbose, given), data=data, n_threads=n_threads,
+        as_features(X, n_threads=n_threads),
+        graph,
+        None if clusters is None else whole("clusters", clusters),
+        settings(given),
+        seed_of(random_state),
+        objective=objective,
+        on_epoch=progress(callback, verbose, given),
+        data=data,
+        n_threads=n_threads,
     )
     return Trained(encoder, untrained, np.array(losses))
 
@@ -372,7 +382,7 @@ def evaluate(
             given["file"] = splits
     else:
         given["splits"] = [_split(split) for split in splits]
-    result = json.loads(
+    result: dict[str, Any] = json.loads(
         _native.classify(features, labels, seed, runs=runs, probe=probe, n_threads=n_threads, **given)
     )
     result["per_split"] = np.array(result["per_split"])

@@ -15,15 +15,16 @@ def run(cli, *args):
 
 
 def same_as_the_command_line(cli, data, more, tmp_path, dataset):
-    run(cli, "run", data, *SETTINGS, *more, "--out", tmp_path / "out")
+    ours, theirs, z_npy = tmp_path / "ours.safetensors", tmp_path / "theirs.safetensors", tmp_path / "z.npy"
+    run(cli, "train", data, *SETTINGS, *more, "--out", theirs)
     model = StructComp(model="cca-ssg", n_clusters=300, random_state=3)
     z = model.fit_transform(dataset)
-    theirs = np.load(tmp_path / "out/embedding.npy")
-    assert theirs.dtype == z.dtype and theirs.tobytes() == z.tobytes()
-    assert (StructComp.load(tmp_path / "out/weights.safetensors").transform(dataset) == z).all()
-    model.save(tmp_path / "mine.safetensors")
-    run(cli, "embed", data, *more, "--seed", 3, "--quiet", "--weights", tmp_path / "mine.safetensors", "--out", tmp_path / "z.npy")
-    assert np.load(tmp_path / "z.npy").tobytes() == z.tobytes()
+    assert (StructComp.load(theirs).transform(dataset) == z).all()
+    model.save(ours)
+    for weights in (ours, theirs):
+        run(cli, "embed", data, *more, "--seed", 3, "--quiet", "--weights", weights, "--out", z_npy)
+        embedded = np.load(z_npy)
+        assert embedded.dtype == z.dtype and embedded.tobytes() == z.tobytes()
 
 
 def test_the_demo_has_the_same_bytes(cli, tmp_path):
@@ -39,7 +40,9 @@ def test_cora_in_scipy_s_arrays_has_the_same_bytes(data_dir):
     sparse = pytest.importorskip("scipy.sparse")
     cora = load_dataset("cora", data_dir=data_dir)
     x = sparse.csr_array((cora.X.data, cora.X.indices, cora.X.indptr), cora.X.shape)
-    a = sparse.csr_array((np.ones(len(cora.graph.indices)), cora.graph.indices, cora.graph.indptr), (2708, 2708))
+    a = sparse.csr_array(
+        (np.ones(len(cora.graph.indices)), cora.graph.indices, cora.graph.indptr), (2708, 2708)
+    )
     model = StructComp(model="cca-ssg", n_clusters=300, hidden=64, epochs=5, random_state=0)
     assert (model.fit_transform(x, adjacency=a) == model.fit_transform(cora)).all()
 
@@ -64,7 +67,9 @@ def test_messages_are_the_command_line_s(cli, tmp_path):
 def test_clusters_are_the_command_line_s(cli, tmp_path):
     from structcomp import partition, quality
 
-    said = json.loads(run(cli, "partition", "demo", "--clusters", "50", "--json", "--quiet", "--out", tmp_path / "d.part"))
+    said = json.loads(
+        run(cli, "partition", "demo", "--clusters", "50", "--json", "--quiet", "--out", tmp_path / "d.part")
+    )
     data = load_dataset("demo")
     clusters = partition(data, 50)
     assert clusters.tolist() == [int(line) for line in (tmp_path / "d.part").read_text().split()]

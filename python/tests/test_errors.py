@@ -102,7 +102,9 @@ def test_parameters(parameters, said):
         fit(**parameters)
 
 
-@pytest.mark.parametrize("parameters", [{"hidden": 10**9}, {"hidden": 10**18}, {"hidden": 10**6, "layers": 10**9}])
+@pytest.mark.parametrize(
+    "parameters", [{"hidden": 10**9}, {"hidden": 10**18}, {"hidden": 10**6, "layers": 10**9}]
+)
 def test_too_much_for_the_memory(parameters):
     with pytest.raises(MemoryError, match="the encoder's weights needs"):
         fit(**parameters)
@@ -130,7 +132,11 @@ def test_transform():
         model.transform(X[:, :5])
     with pytest.raises(ValueError, match="there are features for 5 nodes, but the graph has 6"):
         model.transform(X[:5])
-    for what in (lambda m: m.transform(X), lambda m: m.save("w.safetensors"), lambda m: m.get_feature_names_out()):
+    for what in (
+        lambda m: m.transform(X),
+        lambda m: m.save("w.safetensors"),
+        lambda m: m.get_feature_names_out(),
+    ):
         with pytest.raises((ValueError, AttributeError), match="not fitted"):
             what(StructComp())
 

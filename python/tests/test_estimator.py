@@ -99,7 +99,11 @@ def test_new_nodes(dense):
     assert z.shape == (301, 16)
     np.testing.assert_allclose(z[300], z[7], atol=1e-5)
     far = np.setdiff1d(np.arange(300), np.append(near, 7))
-    unchanged = [v for v in far if not np.isin(dense.graph.indices[dense.graph.indptr[v] : dense.graph.indptr[v + 1]], near).any()]
+    unchanged = [
+        v
+        for v in far
+        if not np.isin(dense.graph.indices[dense.graph.indptr[v] : dense.graph.indptr[v + 1]], near).any()
+    ]
     assert (z[unchanged] == model.embedding_[unchanged]).mean() > 0.99
 
 
@@ -110,8 +114,12 @@ def test_numbers_of_nodes_with_the_parameter_data(dense):
     assert (model.embedding_ == StructComp(**SMALL).fit_transform(dense)).all()
     assert (model.transform([7, 5, 5]) == z[[1, 0, 0]]).all()
     assert (model.transform() == model.embedding_).all()
-    for bad, said in (([300], "X names nodes from 300"), ([-1], "X names nodes from -1"), ([0.5], "numbers of nodes"),
-                      ([[1, 2]], "numbers of nodes")):
+    for bad, said in (
+        ([300], "X names nodes from 300"),
+        ([-1], "X names nodes from -1"),
+        ([0.5], "numbers of nodes"),
+        ([[1, 2]], "numbers of nodes"),
+    ):
         with pytest.raises(ValueError, match=said):
             model.transform(bad)
     with pytest.raises(ValueError, match="adjacency cannot be given too"):
@@ -159,19 +167,29 @@ def test_parameters_travel():
     assert "tau" not in StructComp().get_params()
     assert model.set_params(tau=0.2, hidden=9).tau == 0.2
     assert StructComp(**model.get_params()).get_params() == model.get_params()
-    assert all(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in inspect.signature(StructComp).parameters.values())
+    assert all(
+        p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in inspect.signature(StructComp).parameters.values()
+    )
 
 
 def test_every_parameter_of_the_library_is_taken(small):
     for model in ("sce", "coles", "grace", "cca-ssg"):
         for name, value in json.loads(_native.defaults(model)).items():
             if name not in ("method", "clusters", "max_size"):
-                StructComp(**{**SMALL, "model": model, "epochs": 1, name: value if name != "epochs" else 1}).fit(small)
+                StructComp(
+                    **{**SMALL, "model": model, "epochs": 1, name: value if name != "epochs" else 1}
+                ).fit(small)
 
 
 def test_parameters_do_what_they_say(small):
     plain = StructComp(**SMALL).fit(small)
-    for name, value in (("tau", 0.9), ("layers", 2), ("drop_member", "bernoulli"), ("optimizer", "adam-w"), ("refine", "objective")):
+    for name, value in (
+        ("tau", 0.9),
+        ("layers", 2),
+        ("drop_member", "bernoulli"),
+        ("optimizer", "adam-w"),
+        ("refine", "objective"),
+    ):
         try:
             other = StructComp(**SMALL, **{name: value}).fit(small)
         except ValueError as error:
@@ -203,7 +221,9 @@ def test_evaluate(small):
 
 
 def test_quality():
-    said = structcomp.quality([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)], [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1])
+    said = structcomp.quality(
+        [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)], [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]
+    )
     assert (said["cut"], said["clusters"], said["largest"]) == (1.0, 2, 3)
     assert said["purity"] == pytest.approx(5 / 6)
 

@@ -101,7 +101,7 @@ def test_hops_are_those_of_the_formula(dense):
         a[node, dense.graph.indices[dense.graph.indptr[node] : dense.graph.indptr[node + 1]]] = 1
     root = 1 / np.sqrt(a.sum(1))
     a_hat = root[:, None] * a * root
-    np.testing.assert_allclose(propagate(dense, None), a_hat @ a_hat @ dense.X, atol=1e-4)
+    np.testing.assert_allclose(propagate(dense), a_hat @ a_hat @ dense.X, atol=1e-4)
 
 
 def test_float32_in_c_order_is_not_copied():

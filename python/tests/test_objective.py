@@ -104,7 +104,12 @@ def test_a_loss_in_torch(small):
     model = StructComp(model=autograd(barlow_twins), **SMALL).fit(small)
     assert model.loss_history_[-1] < model.loss_history_[0]
     own = structcomp.evaluate(model.embedding_, small.y, runs=10)["mean"]
-    assert own > structcomp.evaluate(np.random.default_rng(0).normal(size=(300, 16)), small.y, runs=10)["mean"] + 10
-    one = StructComp(model=autograd(lambda z: (z.pow(2).sum(1) - 1).pow(2).mean(), views=1), learning_rate=0.02, **SMALL)
+    assert (
+        own
+        > structcomp.evaluate(np.random.default_rng(0).normal(size=(300, 16)), small.y, runs=10)["mean"] + 10
+    )
+    one = StructComp(
+        model=autograd(lambda z: (z.pow(2).sum(1) - 1).pow(2).mean(), views=1), learning_rate=0.02, **SMALL
+    )
     theirs = StructComp(model=Objective(spread, views=1), learning_rate=0.02, **SMALL)
     np.testing.assert_allclose(one.fit(small).loss_history_, theirs.fit(small).loss_history_, rtol=1e-4)

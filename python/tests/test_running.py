@@ -50,7 +50,9 @@ print(structcomp.StructComp(epochs=2, hidden=8).fit_transform(data).shape)
 
 def test_the_interpreter_is_free_during_a_call(small):
     ticks, done = 0, threading.Event()
-    thread = threading.Thread(target=lambda: (StructComp(**{**SMALL, "epochs": 200, "hidden": 128}).fit(small), done.set()))
+    thread = threading.Thread(
+        target=lambda: (StructComp(**{**SMALL, "epochs": 200, "hidden": 128}).fit(small), done.set())
+    )
     thread.start()
     while not done.is_set():
         time.sleep(0.001)

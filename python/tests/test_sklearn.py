@@ -71,7 +71,10 @@ def estimator():
     return OnAPath(model="cca-ssg", n_clusters=3, hidden=4, epochs=2, n_threads=1)
 
 
-CHECKS = {getattr(check, "func", check).__name__: (model, check) for model, check in estimator_checks_generator(estimator())}
+CHECKS = {
+    getattr(check, "func", check).__name__: (model, check)
+    for model, check in estimator_checks_generator(estimator())
+}
 
 
 @pytest.mark.filterwarnings("ignore:.*BaseEstimator.*:UserWarning")
