@@ -184,17 +184,18 @@ class StructComp:
             raise ValueError(
                 "training on the whole graph has no clusters; leave out n_clusters and partitioner"
             )
-        encoder, untrained, losses = _native.train(
-            features,
-            graph,
-            None if clusters is None else clusters.view(np.int32),
-            settings(given),
-            seed,
-            objective=objective,
-            on_epoch=progress(self.callback, self.verbose, given),
-            data=name,
-            n_threads=self.n_threads,
-        )
+        with progress(self.callback, self.verbose, given) as on_epoch:
+            encoder, untrained, losses = _native.train(
+                features,
+                graph,
+                None if clusters is None else clusters.view(np.int32),
+                settings(given),
+                seed,
+                objective=objective,
+                on_epoch=on_epoch,
+                data=name,
+                n_threads=self.n_threads,
+            )
         self.embedding_ = encoder.embed(features, graph, n_threads=self.n_threads)
         self.encoder_, self.untrained_ = encoder, untrained
         self.graph_ = graph

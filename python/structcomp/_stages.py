@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Callable, NamedTuple, Optional, Union
 
 import numpy as np
@@ -290,17 +292,20 @@ def train(
     if X is None:
         raise ValueError("training needs features; StructComp makes some where there are none")
     objective, given = of_model(model, parameters)
-    encoder, untrained, losses = _native.train(
-        as_features(X, n_threads=n_threads),
-        graph,
-        None if clusters is None else whole("clusters", clusters),
-        settings(given),
-        seed_of(random_state),
-        objective=objective,
-        on_epoch=progress(callback, verbose, given),
-        data=data,
-        n_threads=n_threads,
-    )
+    features, seed = as_features(X, n_threads=n_threads), seed_of(random_state)
+    clusters = None if clusters is None else whole("clusters", clusters)
+    with progress(callback, verbose, given) as on_epoch:
+        encoder, untrained, losses = _native.train(
+            features,
+            graph,
+            clusters,
+            settings(given),
+            seed,
+            objective=objective,
+            on_epoch=on_epoch,
+            data=data,
+            n_threads=n_threads,
+        )
     return Trained(encoder, untrained, np.array(losses))
 
 
@@ -420,10 +425,14 @@ def of_model(
     return objective, {**parameters, **objective.parameters, "model": "own"}
 
 
-def progress(callback: Optional[Callback], verbose: bool, given: dict[str, Any]) -> Optional[Callback]:
+@contextmanager
+def progress(
+    callback: Optional[Callback], verbose: bool, given: dict[str, Any]
+) -> Iterator[Optional[Callback]]:
     """What hears of each epoch: the caller's function, and a bar of tqdm's or lines on stderr."""
     if not verbose:
-        return callback
+        yield callback
+        return
     epochs = given.get("epochs") or json.loads(_native.defaults("sce"))["epochs"]
     try:
         from tqdm.auto import tqdm
@@ -438,8 +447,10 @@ def progress(callback: Optional[Callback], verbose: bool, given: dict[str, Any])
         else:
             bar.set_postfix(loss=f"{loss:.4f}")
             bar.update()
-            if epoch == epochs:
-                bar.close()
         return callback(epoch, loss) if callback else None
 
-    return on_epoch
+    try:
+        yield on_epoch
+    finally:
+        if bar is not None:
+            bar.close()
