@@ -169,6 +169,20 @@ def test_repairs_are_counted():
     }
 
 
+def test_rows_that_need_no_mending_are_told_as_any_others():
+    sparse = pytest.importorskip("scipy.sparse")
+    a = sparse.csr_array((np.full(8, 0.5), INDICES, INDPTR), (5, 5))
+    for weights in (0.5, 1.0):
+        a.data[:] = weights
+        rows, places = as_graph(a), as_graph(a.tocoo())
+        same(rows, None if weights == 1.0 else [0.5] * 8)
+        same(places, None if weights == 1.0 else [0.5] * 8)
+        assert rows.repairs == places.repairs
+    # Two directions that disagree: the larger weight is kept.
+    a.data[0] = 7.0
+    assert as_graph(a).weights.tolist() == as_graph(a.tocoo()).weights.tolist() == [7, 1, 7, 1, 1, 1, 1, 1]
+
+
 def test_no_edges():
     assert as_graph(np.zeros((2, 0), int), 3).n_nodes == 3
 

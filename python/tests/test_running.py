@@ -95,3 +95,10 @@ def test_an_array_is_let_go(small):
     StructComp(**SMALL).fit(x, adjacency=small.graph)
     structcomp.compress(x, np.zeros(300, int))
     assert sys.getrefcount(x) == before
+
+
+def test_verbose_without_tqdm(small, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    StructComp(verbose=True, **SMALL).fit(small)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 5 and lines[0].startswith("epoch 1 of 5, loss ")

@@ -63,6 +63,10 @@ impl Graph {
         let (starts, targets) = (indptr.numbers()?, indices.numbers()?);
         let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
         let (graph, repairs) = work(py, n_threads, || {
+            let weights = weights.filter(|weights| !all_one(weights));
+            if let Some(done) = finished(starts, targets, weights) {
+                return Ok(done);
+            }
             let rows = rows(starts, targets.len())?;
             build(targets.len(), |at| (rows[at] as i64, targets.at(at)), weights, Some(starts.len() - 1))
         })?;
@@ -137,6 +141,28 @@ impl Graph {
         let arrays = (self.indptr(py), self.indices(py), self.weights(py));
         Ok((make, arrays.into_pyobject(py)?.into_any()))
     }
+}
+
+/// Rows that already are as a graph has them, as most matrices of others are: nothing needs to be sorted.
+fn finished(
+    starts: Numbers<'_>,
+    targets: Numbers<'_>,
+    weights: Option<&[f32]>,
+) -> Option<(structcomp::Graph, Repairs)> {
+    // Numbers that do not fit become ones that no graph of as many rows has.
+    let start = |at| u64::try_from(starts.at(at)).unwrap_or(u64::MAX);
+    let target = |at| u32::try_from(targets.at(at)).unwrap_or(u32::MAX);
+    let offsets: Vec<u64> = (0..starts.len()).into_par_iter().map(start).collect();
+    let neighbors: Vec<u32> = (0..targets.len()).into_par_iter().map(target).collect();
+    let weights = weights.map(|weights| weights.to_vec().into());
+    let graph = structcomp::Graph::from_csr(offsets.into(), neighbors.into(), weights).ok()?;
+    let (listed, isolated) = (targets.len() as u64, graph.isolated() as u64);
+    Some((graph, Repairs { listed, isolated, ..Repairs::default() }))
+}
+
+/// Whether the weights say nothing.
+fn all_one(weights: &[f32]) -> bool {
+    weights.par_iter().all(|&weight| weight == 1.0)
 }
 
 /// The graph of `count` listed edges, and what was mended.
