@@ -186,7 +186,7 @@ def graph_and_features(
         return None, X, ""
     if X is not None and not hasattr(X, "shape"):
         X = array(X)
-    rows = None if X is None or not X.shape else int(X.shape[0])
+    rows = int(X.shape[0]) if X is not None and len(X.shape) == 2 else None
     graph = graph_of(adjacency, rows, n_threads)
     if rows is not None and rows != graph.n_nodes:
         raise ValueError(f"there are features for {rows} nodes, but the graph has {graph.n_nodes}")

@@ -63,6 +63,7 @@ impl Graph {
         let (starts, targets) = (indptr.numbers()?, indices.numbers()?);
         let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
         let (graph, repairs) = work(py, n_threads, || {
+            check_weights(weights, targets.len())?;
             let weights = weights.filter(|weights| !all_one(weights));
             if let Some(done) = finished(starts, targets, weights) {
                 return Ok(done);
@@ -160,6 +161,13 @@ fn finished(
     Some((graph, Repairs { listed, isolated, ..Repairs::default() }))
 }
 
+fn check_weights(weights: Option<&[f32]>, edges: usize) -> Result<()> {
+    match weights.map(|weights| weights.len()).filter(|&count| count != edges) {
+        Some(count) => Err(Error::Input(format!("there are {count} weights for {edges} edges"))),
+        None => Ok(()),
+    }
+}
+
 /// Whether the weights say nothing.
 fn all_one(weights: &[f32]) -> bool {
     weights.par_iter().all(|&weight| weight == 1.0)
@@ -172,9 +180,7 @@ fn build(
     weights: Option<&[f32]>,
     nodes: Option<usize>,
 ) -> Result<(structcomp::Graph, Repairs)> {
-    if let Some(weights) = weights.filter(|weights| weights.len() != count) {
-        return Err(Error::Input(format!("there are {} weights for {count} edges", weights.len())));
-    }
+    check_weights(weights, count)?;
     let ends = || (0..count).into_par_iter().map(|at| edge(at));
     let (least, most) =
         ends().map(|(u, v)| (u.min(v), u.max(v))).reduce(|| (0, -1), |a, b| (a.0.min(b.0), a.1.max(b.1)));
