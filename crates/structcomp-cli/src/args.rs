@@ -103,15 +103,7 @@ impl Common {
 
     /// The folder of the named datasets.
     pub(crate) fn data_dir(&self) -> Result<PathBuf> {
-        if let Some(folder) = &self.data_dir {
-            return Ok(folder.clone());
-        }
-        let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        home("XDG_DATA_HOME")
-            .or_else(|| home("LOCALAPPDATA"))
-            .or_else(|| home("HOME").map(|home| home.join(".local/share")))
-            .map(|folder| folder.join("structcomp"))
-            .context("no home folder is known; say where datasets are with --data-dir")
+        Ok(self.data_dir.clone().map_or_else(data::named::default_folder, Ok)?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Arrays that live in memory or in a mapped file, read the same way.
+//! Arrays that live in memory, in a mapped file or with somebody else, read the same way.
 
 #[cfg(target_endian = "big")]
 compile_error!("mapped files are little-endian; this machine is not");
@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use memmap2::Mmap;
 use std::{fmt, fs::File, marker::PhantomData, ops::Deref, path::Path, sync::Arc};
 
-/// A read-only array of plain numbers, owned or mapped from a file.
+/// A read-only array of plain numbers: owned, mapped from a file, or lent by another owner.
 pub struct Buffer<T> {
     storage: Storage<T>,
 }
@@ -16,6 +16,7 @@ pub struct Buffer<T> {
 enum Storage<T> {
     Owned(Vec<T>),
     Mapped { file: MappedFile, start: usize, bytes: usize, of: PhantomData<T> },
+    Lent(Arc<dyn AsRef<[T]> + Send + Sync>),
 }
 
 impl<T: Pod> Buffer<T> {
@@ -36,16 +37,23 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { storage: Storage::Mapped { file, start, bytes, of: PhantomData } })
     }
 
+    /// An array that stays where its owner has it, such as an array of Python's.
+    ///
+    /// The owner must give the same numbers each time.
+    pub fn lent(owner: Arc<dyn AsRef<[T]> + Send + Sync>) -> Self {
+        Self { storage: Storage::Lent(owner) }
+    }
+
     /// Whether the array lies in a mapped file.
     pub fn is_mapped(&self) -> bool {
         matches!(self.storage, Storage::Mapped { .. })
     }
 
-    /// The array as an owned vector, copied only where it was mapped.
+    /// The array as an owned vector, copied only where it was not owned.
     pub fn into_vec(self) -> Vec<T> {
         match self.storage {
             Storage::Owned(values) => values,
-            Storage::Mapped { .. } => self.to_vec(),
+            Storage::Mapped { .. } | Storage::Lent(_) => self.to_vec(),
         }
     }
 }
@@ -59,6 +67,7 @@ impl<T: Pod> Deref for Buffer<T> {
             Storage::Mapped { file, start, bytes, .. } => {
                 bytemuck::cast_slice(&file[*start..*start + *bytes])
             }
+            Storage::Lent(owner) => (**owner).as_ref(),
         }
     }
 }
@@ -76,6 +85,7 @@ impl<T: Pod> Clone for Buffer<T> {
             Storage::Mapped { file, start, bytes, .. } => {
                 Storage::Mapped { file: file.clone(), start: *start, bytes: *bytes, of: PhantomData }
             }
+            Storage::Lent(owner) => Storage::Lent(owner.clone()),
         };
         Self { storage }
     }
@@ -89,7 +99,11 @@ impl<T: Pod + PartialEq> PartialEq for Buffer<T> {
 
 impl<T: Pod> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.is_mapped() { "mapped" } else { "owned" };
+        let place = match self.storage {
+            Storage::Owned(_) => "owned",
+            Storage::Mapped { .. } => "mapped",
+            Storage::Lent(_) => "lent",
+        };
         write!(f, "Buffer({} items, {place})", self.len())
     }
 }
@@ -166,6 +180,16 @@ mod tests {
         let mapped = Buffer::<u32>::mapped(&MappedFile::open(file.path()).unwrap(), 40, 90).unwrap();
         assert!(mapped.is_mapped());
         assert_eq!(mapped, Buffer::from((10..100).collect::<Vec<u32>>()));
+    }
+
+    #[test]
+    fn a_lent_array_is_read_where_it_lies_and_copied_to_be_owned() {
+        let owner = Arc::new(vec![1.5f32, 2.5]);
+        let lent = Buffer::lent(owner.clone());
+        assert_eq!(lent.as_ptr(), owner.as_ptr());
+        assert_eq!(lent.clone().as_ptr(), owner.as_ptr());
+        assert_eq!(lent.into_vec(), [1.5, 2.5]);
+        assert_eq!(Arc::strong_count(&owner), 1, "nothing is kept");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub enum Features {
     Sparse(Csr),
 }
 
-/// A row-major matrix of finite `f32`, owned or mapped.
+/// A row-major matrix of finite `f32`, owned, mapped or lent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     rows: usize,
@@ -81,6 +81,11 @@ impl Dense {
     /// All values, row by row.
     pub fn values(&self) -> &[f32] {
         &self.values
+    }
+
+    /// All values, row by row, copied only where they are not owned.
+    pub fn into_values(self) -> Vec<f32> {
+        self.values.into_vec()
     }
 
     /// One row.

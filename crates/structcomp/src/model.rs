@@ -3,12 +3,15 @@
 mod cca_ssg;
 mod coles;
 mod grace;
+mod own;
 mod quadratic;
 mod sce;
 
 pub use cca_ssg::CcaSsg;
 pub use coles::Coles;
 pub use grace::Grace;
+pub(crate) use own::Caller;
+pub use own::{Own, OwnLoss, OwnObjective};
 pub(crate) use quadratic::Gram;
 pub use sce::Sce;
 #[cfg(test)]
@@ -31,6 +34,8 @@ pub enum Model {
     Grace(Grace),
     /// Two views correlated, columns decorrelated.
     CcaSsg(CcaSsg),
+    /// One whose loss the caller computes; see [`Trainer::with_objective`](crate::Trainer::with_objective).
+    Own(Own),
 }
 
 /// A loss, and its gradient in the rows that it was computed from.
@@ -42,7 +47,7 @@ pub(crate) struct Loss {
 }
 
 /// What a model computes from the rows of its views.
-pub(crate) trait Objective {
+pub(crate) trait Objective: Send {
     /// The loss of rows of `width` numbers, those of one view after those of the other.
     fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss>;
 
@@ -74,12 +79,17 @@ impl Model {
             Self::Coles(_) => "coles",
             Self::Grace(_) => "grace",
             Self::CcaSsg(_) => "cca-ssg",
+            Self::Own(_) => "own",
         }
     }
 
     /// Whether a second view, with members dropped, is compared with the first.
     pub(crate) fn two_views(&self) -> bool {
-        matches!(self, Self::Grace(_) | Self::CcaSsg(_))
+        match self {
+            Self::Sce(_) | Self::Coles(_) => false,
+            Self::Grace(_) | Self::CcaSsg(_) => true,
+            Self::Own(own) => own.two_views,
+        }
     }
 
     /// The activation after the last layer of its encoder.
@@ -91,6 +101,7 @@ impl Model {
     pub(crate) fn head(&self, hidden: usize) -> Option<usize> {
         match self {
             Self::Grace(grace) => Some(grace.projection.unwrap_or(hidden)),
+            Self::Own(own) => own.projection,
             _ => None,
         }
     }
@@ -113,6 +124,7 @@ impl Model {
             Self::Coles(coles) => coles.objective(graph, partition, seed),
             Self::Grace(grace) => grace.objective(),
             Self::CcaSsg(cca) => cca.objective(),
+            Self::Own(_) => Err(Error::Input("a model of your own needs its objective".into())),
         }
     }
 }

@@ -17,8 +17,20 @@ pub(crate) fn write(
     single: &[(String, Vec<usize>, &[f32])],
     double: &[(String, Vec<usize>, &[f64])],
 ) -> Result<()> {
+    let bytes = encode(note, single, double).map_err(|error| error.within(path))?;
+    let mut file = AtomicFile::create(path)?;
+    file.write(&bytes)?;
+    file.commit()
+}
+
+/// What [`write`] writes.
+pub(crate) fn encode(
+    note: &impl Serialize,
+    single: &[(String, Vec<usize>, &[f32])],
+    double: &[(String, Vec<usize>, &[f64])],
+) -> Result<Vec<u8>> {
     let mut views = Vec::new();
-    let wrong = |error: &dyn std::fmt::Display| Error::format(path, format!("cannot be written: {error}"));
+    let wrong = |error: &dyn std::fmt::Display| Error::Input(format!("cannot be written: {error}"));
     for (name, shape, values) in single {
         let view = TensorView::new(Dtype::F32, shape.clone(), bytemuck::cast_slice(values));
         views.push((name.as_str(), view.map_err(|error| wrong(&error))?));
@@ -28,10 +40,7 @@ pub(crate) fn write(
         views.push((name.as_str(), view.map_err(|error| wrong(&error))?));
     }
     let note = serde_json::to_string(note).map_err(|error| wrong(&error))?;
-    let bytes = serialize(views, Some(HashMap::from([(NOTE.to_owned(), note)])));
-    let mut file = AtomicFile::create(path)?;
-    file.write(&bytes.map_err(|error| wrong(&error))?)?;
-    file.commit()
+    serialize(views, Some(HashMap::from([(NOTE.to_owned(), note)]))).map_err(|error| wrong(&error))
 }
 
 /// A safetensors file of ours.
@@ -43,7 +52,11 @@ pub(crate) struct Tensors {
 
 impl Tensors {
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(Error::io(path))?;
+        Self::parse(path, std::fs::read(path).map_err(Error::io(path))?)
+    }
+
+    /// The contents of a file called `path` in messages.
+    pub(crate) fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self> {
         let damaged = |error| Error::format(path, format!("is no whole safetensors file: {error}"));
         SafeTensors::deserialize(&bytes).map_err(damaged)?;
         let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(damaged)?;

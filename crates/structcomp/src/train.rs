@@ -9,12 +9,12 @@ pub use augment::Augment;
 
 use crate::hops::Hops;
 use crate::linalg::{View as Matrix, sum_of_products, symmetric_product};
-use crate::model::{Gram, Objective};
+use crate::model::{Caller, Gram, Objective};
 use crate::network::{Layer, Messages, Network, column_sums};
 use crate::optim::Adam;
 use crate::{
-    Activation, Compressed, Csr, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
-    Normalization, Optimizer, Partition, Propagation, Result, Seed,
+    Activation, Budget, Compressed, Csr, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
+    Normalization, Optimizer, OwnObjective, Partition, Propagation, Result, Seed,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -129,6 +129,22 @@ pub enum Inputs<'a> {
     Nodes(&'a Features),
 }
 
+impl<'a> Inputs<'a> {
+    /// The features of the rows; an error where they are of another graph.
+    fn check(self, graph: &Graph) -> Result<&'a Features> {
+        let (features, rows) = match self {
+            Self::Clusters(compressed) => (compressed.features(), compressed.partition().nodes()),
+            Self::Nodes(features) => (features, features.rows()),
+        };
+        match graph.nodes() {
+            nodes if nodes == rows => Ok(features),
+            nodes => {
+                Err(Error::Input(format!("there are features for {rows} nodes, but the graph has {nodes}")))
+            }
+        }
+    }
+}
+
 impl Training {
     /// Trains for all epochs. `on_epoch` hears of each and ends training by `false`.
     pub fn train(
@@ -143,9 +159,11 @@ impl Training {
         trainer.finish()
     }
 
-    fn check(&self) -> Result<()> {
+    /// Refuses settings that cannot be trained with, on rows of `features` numbers.
+    fn check(&self, features: usize) -> Result<()> {
         let wrong = |what: &str| Err(Error::Input(what.to_owned()));
         match self {
+            _ if features == 0 => wrong("there are no features to train on"),
             _ if self.hidden == 0 => wrong("the hidden width must be at least 1"),
             _ if self.layers == 0 => wrong("an encoder needs at least one layer"),
             _ if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) => {
@@ -163,7 +181,12 @@ impl Training {
                 wrong("only an encoder without an activation after its last layer can be standardised")
             }
             _ => self.augment.check(),
-        }
+        }?;
+        let square = (self.hidden as u64).saturating_mul(self.hidden as u64);
+        let first = (features as u64).saturating_mul(self.hidden as u64);
+        let parameters = square.saturating_mul(self.layers as u64 - 1).saturating_add(first);
+        // Initial and present weights, their gradient, and two numbers of Adam's for each.
+        Budget::default().check_items("the encoder's weights", parameters, 20)
     }
 
     /// The encoder's layers, and the projection head's behind them.
@@ -245,7 +268,7 @@ pub struct Trainer<'a> {
     features: &'a Features,
     rows: Rows<'a>,
     network: Network,
-    objective: Box<dyn Objective>,
+    objective: Box<dyn Objective + 'a>,
     initial: Vec<f32>,
     parameters: Vec<f32>,
     gradient: Vec<f32>,
@@ -292,24 +315,42 @@ struct Seen<'v> {
 impl<'a> Trainer<'a> {
     /// Ready for the first epoch.
     pub fn new(training: &Training, inputs: Inputs<'a>, graph: &'a Graph, seed: Seed) -> Result<Self> {
-        training.check()?;
-        let (features, rows) = match inputs {
-            Inputs::Clusters(compressed) => (compressed.features(), compressed.partition().nodes()),
-            Inputs::Nodes(features) => (features, features.rows()),
-        };
-        if rows != graph.nodes() {
-            let nodes = graph.nodes();
-            return Err(Error::Input(format!(
-                "there are features for {rows} nodes, but the graph has {nodes}"
-            )));
-        }
-        let network = training.network(features.cols());
+        inputs.check(graph)?;
         let model = &training.model;
         let objective = match inputs {
             Inputs::Clusters(compressed) => model.objective(compressed.partition(), graph, seed)?,
             // Every node is a cluster of its own: the coarse graph is then the graph.
-            Inputs::Nodes(_) => model.objective(&Partition::new((0..rows as u32).collect())?, graph, seed)?,
+            Inputs::Nodes(x) => {
+                model.objective(&Partition::new((0..x.rows() as u32).collect())?, graph, seed)?
+            }
         };
+        Self::start(training, inputs, graph, seed, objective)
+    }
+
+    /// As [`new`](Self::new), with a loss of the caller's own instead of the model's; [`Model::Own`] is the
+    /// model for it.
+    pub fn with_objective(
+        training: &Training,
+        inputs: Inputs<'a>,
+        graph: &'a Graph,
+        seed: Seed,
+        objective: Box<dyn OwnObjective + 'a>,
+    ) -> Result<Self> {
+        let views = if training.model.two_views() { 2 } else { 1 };
+        Self::start(training, inputs, graph, seed, Box::new(Caller { objective, views }))
+    }
+
+    fn start(
+        training: &Training,
+        inputs: Inputs<'a>,
+        graph: &'a Graph,
+        seed: Seed,
+        objective: Box<dyn Objective + 'a>,
+    ) -> Result<Self> {
+        let features = inputs.check(graph)?;
+        training.check(features.cols())?;
+        let network = training.network(features.cols());
+        let model = &training.model;
         let rows = match inputs {
             Inputs::Clusters(compressed) if model.two_views() => {
                 Rows::Clusters { compressed, first: Cow::Borrowed(compressed.features()) }

@@ -1,8 +1,9 @@
 //! An encoder in a file, and where it comes from.
 
+use crate::atomic::AtomicFile;
 use crate::encoder::EncoderLayer;
 use crate::hops::Hops;
-use crate::tensors::{Tensors, write};
+use crate::tensors::{Tensors, encode};
 use crate::{Activation, Encoder, Result, Training};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -58,6 +59,15 @@ enum Kind {
 impl Weights {
     /// Writes the file.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let bytes = self.to_bytes().map_err(|error| error.within(path))?;
+        let mut file = AtomicFile::create(path)?;
+        file.write(&bytes)?;
+        file.commit()
+    }
+
+    /// The file's contents.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let layers = &self.encoder.layers;
         let note = Note {
             kind: Kind::Weights,
@@ -76,12 +86,20 @@ impl Weights {
                 arrays.push((name("slopes"), vec![layer.slopes.len()], &layer.slopes[..]));
             }
         }
-        write(path.as_ref(), &note, &arrays, &[])
+        encode(&note, &arrays, &[])
     }
 
     /// Reads a file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let tensors = Tensors::read(path.as_ref())?;
+        Self::parse(&Tensors::read(path.as_ref())?)
+    }
+
+    /// From a file's contents.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        Self::parse(&Tensors::parse(Path::new("weights"), bytes)?)
+    }
+
+    fn parse(tensors: &Tensors) -> Result<Self> {
         let note: Note = tensors.note()?;
         let mut layers: Vec<EncoderLayer> = Vec::new();
         if note.hops.len() != note.activations.len() || note.hops.iter().any(|hops| hops.check().is_err()) {
@@ -147,6 +165,7 @@ mod tests {
         weights().save(&one).unwrap();
         weights().save(&two).unwrap();
         assert_eq!(Weights::load(&one).unwrap(), weights());
+        assert_eq!(Weights::from_bytes(std::fs::read(&one).unwrap()).unwrap(), weights());
         assert_eq!(std::fs::read(&one).unwrap(), std::fs::read(&two).unwrap());
         // As torch has it: a row an output.
         let (shape, values) = Tensors::read(&one).unwrap().single("layers.0.weight").unwrap();

@@ -277,6 +277,7 @@ impl Settings {
             }
             Model::Grace(grace) => grace.tau = tau.take().unwrap_or(grace.tau),
             Model::CcaSsg(cca) => cca.lambda = lambda.take().unwrap_or(cca.lambda),
+            Model::Own(_) => {}
         }
         let left = [
             ("--alpha", alpha.is_some()),

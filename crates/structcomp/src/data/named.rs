@@ -109,6 +109,19 @@ pub fn find(name: &str) -> Option<&'static NamedDataset> {
     all().iter().find(|dataset| dataset.names().any(|known| known.eq_ignore_ascii_case(name)))
 }
 
+/// Where datasets are kept unless somebody says otherwise: `$STRUCTCOMP_DATA`, or the user's data folder.
+pub fn default_folder() -> Result<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(folder) = variable("STRUCTCOMP_DATA") {
+        return Ok(folder);
+    }
+    let home = variable("XDG_DATA_HOME")
+        .or_else(|| variable("LOCALAPPDATA"))
+        .or_else(|| variable("HOME").map(|home| home.join(".local/share")));
+    home.map(|folder| folder.join("structcomp"))
+        .ok_or_else(|| Error::Input("no home folder is known; say where datasets are with --data-dir".into()))
+}
+
 /// Like [`find`], with an error that suggests what could have been meant.
 pub fn lookup(name: &str) -> Result<&'static NamedDataset> {
     find(name).ok_or_else(|| unknown(name))

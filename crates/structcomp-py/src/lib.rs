@@ -1,0 +1,35 @@
+//! `structcomp._native`: numpy arrays in, numpy arrays out. What Python people expect around it, from
+//! duck-typed graphs to scikit-learn's manners, is written in Python (`python/structcomp`).
+
+mod arrays;
+mod datasets;
+mod encoder;
+mod errors;
+mod evaluate;
+mod features;
+mod graph;
+mod lent;
+mod settings;
+mod stages;
+mod train;
+mod workers;
+
+/// The part of the package that is written in Rust.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::{
+        datasets::{generate, load},
+        encoder::Encoder,
+        evaluate::{classify, cluster},
+        features::Features,
+        graph::Graph,
+        settings::{defaults, preset},
+        stages::{compress, drop_member, partition, propagate, quality},
+        train::train,
+    };
+
+    /// The version of the library.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,193 @@
+"""Graphs of any origin. No package is imported for them: what an object can do tells what it is."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional
+
+import numpy as np
+
+from ._arrays import array, single, whole
+from ._native import Graph
+
+
+def as_graph(adjacency: Any, n_nodes: Optional[int] = None, *, n_threads: Optional[int] = None) -> Graph:
+    """A checked, undirected graph from whatever holds one.
+
+    Duplicates and self loops are dropped and one-way edges made two-way; `Graph.repairs` counts them.
+    Values other than one are weights, which must not be negative; a value of zero is no edge.
+
+    Parameters
+    ----------
+    adjacency : object
+        One of
+
+        - a scipy sparse matrix or array of shape (n, n), or a dense one with n other than 2;
+        - an edge index of shape (2, m), or edges of shape (m, 2), of whole numbers;
+        - a tuple ``(sources, targets)`` of two vectors;
+        - a tuple ``(indptr, indices, weights)`` of compressed rows, where weights may be None;
+        - a PyG ``Data``, a DGL graph, or a networkx graph, whose nodes are numbered in its own order;
+        - a sparse torch tensor;
+        - a table of pandas, polars or pyarrow whose first two columns are the ends of the edges and
+          whose third, if there is one, are weights;
+        - a path, or the name of a dataset;
+        - a `Graph`, which is returned as it is.
+    n_nodes : int, optional
+        How many nodes there are. By default what the object says, else the largest number and one.
+    n_threads : int, optional
+        Threads to use; one a core by default.
+
+    Returns
+    -------
+    graph : Graph
+
+    Examples
+    --------
+    >>> from structcomp import as_graph
+    >>> graph = as_graph([[0, 1, 2, 2], [1, 2, 0, 2]])
+    >>> graph
+    Graph(n_nodes=3, n_edges=3)
+    >>> graph.repairs["self_loops"]
+    1
+    """
+    graph = graph_of(adjacency, n_nodes, n_threads)
+    if n_nodes is not None and graph.n_nodes != n_nodes:
+        raise ValueError(f"there are {n_nodes} nodes, but the graph has {graph.n_nodes}")
+    return graph
+
+
+def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
+    """The graph of an object, where `n_nodes` counts only if the object names no more than edges."""
+    if isinstance(a, Graph):
+        return a
+    if isinstance(a, (str, os.PathLike)):
+        from ._datasets import load_dataset
+
+        return load_dataset(a, n_threads=n_threads).graph
+    inner = getattr(a, "graph", None)
+    if isinstance(inner, Graph):  # our Dataset
+        return inner
+    if hasattr(a, "ndata") and hasattr(a, "num_nodes"):  # DGL
+        sources, targets = a.edges()
+        return _edges(sources, targets, None, int(a.num_nodes()), n_threads)
+    if hasattr(a, "number_of_nodes") and hasattr(a, "is_directed"):  # networkx
+        return _networkx(a, n_threads)
+    if hasattr(a, "edge_index") or hasattr(a, "adj_t"):  # PyG
+        return _pyg(a, n_nodes, n_threads)
+    if (
+        hasattr(a, "crow_indices")
+        and getattr(a, "layout", None) is not None
+        and "sparse_csr" in str(a.layout)
+    ):
+        _square(a.shape)
+        return _compressed(a.crow_indices(), a.col_indices(), a.values(), n_threads)
+    if getattr(a, "is_sparse", False) is True and hasattr(a, "coalesce"):  # torch, coordinates
+        _square(a.shape)
+        a = a.coalesce()
+        return _edges(a.indices()[0], a.indices()[1], a.values(), int(a.shape[0]), n_threads)
+    if hasattr(a, "tocoo") and hasattr(a, "shape"):  # scipy
+        return _scipy(a, n_threads)
+    if (columns := table_columns(a)) is not None:
+        if not 2 <= len(columns) <= 3:
+            raise ValueError(f"a table of edges has two columns, or three with weights, not {len(columns)}")
+        sources, targets, *weights = columns.values()
+        return _edges(sources, targets, weights[0] if weights else None, n_nodes, n_threads)
+    if isinstance(a, tuple) and len(a) == 3:
+        return _compressed(a[0], a[1], a[2], n_threads)
+    if isinstance(a, tuple) and len(a) == 2 and np.ndim(a[0]) == 1:
+        return _edges(a[0], a[1], None, n_nodes, n_threads)
+    if a is None or isinstance(a, (bool, int, float)):
+        raise ValueError(f"{a!r} is no graph; see structcomp.as_graph for what is")
+    return _plain(array(a), n_nodes, n_threads)
+
+
+def _plain(a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
+    if a.dtype.kind == "O":
+        raise ValueError("an array of objects is no graph; see structcomp.as_graph for what is")
+    if a.ndim != 2:
+        raise ValueError(f"a graph as an array has two dimensions, not {a.ndim}")
+    if a.shape == (2, 2):
+        raise ValueError(
+            "an array of shape (2, 2) may be an edge index, two edges or an adjacency; "
+            "give a tuple (sources, targets) instead"
+        )
+    if a.shape[0] == a.shape[1] and a.shape[0] > 0:
+        rows, columns = np.nonzero(a)
+        return _edges(rows, columns, a[rows, columns], a.shape[0], n_threads)
+    if a.shape[0] == 2:
+        return _edges(a[0], a[1], None, n_nodes, n_threads)
+    if a.shape[1] == 2:
+        return _edges(a[:, 0], a[:, 1], None, n_nodes, n_threads)
+    if min(a.shape) == 0:
+        return _edges([], [], None, n_nodes, n_threads)
+    _square(a.shape)
+    raise AssertionError("a square array was handled above")
+
+
+def _scipy(a: Any, n_threads: Optional[int]) -> Graph:
+    _square(a.shape)
+    # Columns compressed are the rows of the transpose, which is the same undirected graph.
+    if a.format in ("csr", "csc"):
+        return _compressed(a.indptr, a.indices, a.data, n_threads)
+    a = a.tocoo()
+    return _edges(a.row, a.col, a.data, a.shape[0], n_threads)
+
+
+def _networkx(a: Any, n_threads: Optional[int]) -> Graph:
+    number = {node: at for at, node in enumerate(a.nodes())}
+    edges = [(number[u], number[v], 1.0 if w is None else w) for u, v, w in a.edges(data="weight")]
+    sources, targets, weights = zip(*edges) if edges else ((), (), ())
+    return _edges(sources, targets, single("weights", weights), len(number), n_threads)
+
+
+def _pyg(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
+    n_nodes = getattr(a, "num_nodes", None) if n_nodes is None else n_nodes
+    edge_index = getattr(a, "edge_index", None)
+    if edge_index is None:
+        adj_t = getattr(a, "adj_t", None)
+        if adj_t is None:
+            raise ValueError("the data has neither edge_index nor adj_t")
+        if not hasattr(adj_t, "coo"):
+            return graph_of(adj_t, n_nodes, n_threads)
+        targets, sources, weights = adj_t.coo()
+        return _edges(sources, targets, weights, n_nodes, n_threads)
+    edge_index = array(edge_index)
+    if edge_index.ndim != 2 or edge_index.shape[0] != 2:
+        raise ValueError(f"edge_index must have shape (2, m), not {edge_index.shape}")
+    return _edges(edge_index[0], edge_index[1], getattr(a, "edge_weight", None), n_nodes, n_threads)
+
+
+def _edges(
+    sources: Any, targets: Any, weights: Any, n_nodes: Optional[int], n_threads: Optional[int]
+) -> Graph:
+    sources, targets = whole("ends of edges", sources), whole("ends of edges", targets)
+    weights = None if weights is None else _weights(weights)
+    return Graph.from_edges(sources, targets, weights, n_nodes, n_threads=n_threads)
+
+
+def _compressed(indptr: Any, indices: Any, weights: Any, n_threads: Optional[int]) -> Graph:
+    weights = None if weights is None else _weights(weights)
+    indptr, indices = whole("row starts", indptr), whole("columns", indices)
+    return Graph.from_csr(indptr, indices, weights, n_threads=n_threads)
+
+
+def _weights(weights: Any) -> np.ndarray:
+    numbers = single("weights", weights)
+    if numbers.ndim != 1:
+        raise ValueError(f"edges have one weight each; weights cannot have shape {numbers.shape}")
+    return numbers
+
+
+def _square(shape: Any) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"an adjacency is square, not {' x '.join(map(str, shape))}")
+
+
+def table_columns(table: Any) -> Optional[dict[str, Any]]:
+    """The columns of a table of pandas, polars or pyarrow by name, or None where it is no table."""
+    names = getattr(table, "column_names", None)
+    if names is None and hasattr(table, "columns") and hasattr(table, "__getitem__"):
+        names = [column for column in table.columns]
+    if names is None or not all(isinstance(name, (str, int, np.integer)) for name in names):
+        return None
+    return {name: table[name] for name in names}

@@ -1,0 +1,192 @@
+"""The part of the package that is written in Rust."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "VERSION",
+    "Encoder",
+    "Features",
+    "Graph",
+    "classify",
+    "cluster",
+    "compress",
+    "defaults",
+    "drop_member",
+    "generate",
+    "load",
+    "partition",
+    "preset",
+    "propagate",
+    "quality",
+    "train",
+]
+
+VERSION: str
+
+@final
+class Graph:
+    """An undirected graph without self loops and duplicates, checked once."""
+
+    @staticmethod
+    def from_edges(
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        weights: NDArray[np.float32] | None = None,
+        n_nodes: int | None = None,
+        *,
+        n_threads: int | None = None,
+    ) -> Graph: ...
+    @staticmethod
+    def from_csr(
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        weights: NDArray[np.float32] | None = None,
+        *,
+        n_threads: int | None = None,
+    ) -> Graph: ...
+    @property
+    def n_nodes(self) -> int: ...
+    @property
+    def n_edges(self) -> int: ...
+    @property
+    def indptr(self) -> NDArray[np.int64]: ...
+    @property
+    def indices(self) -> NDArray[np.int32]: ...
+    @property
+    def weights(self) -> NDArray[np.float32] | None: ...
+    @property
+    def repairs(self) -> dict[str, int]: ...
+    def __copy__(self) -> Graph: ...
+    def __deepcopy__(self, _memo: Any) -> Graph: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Features:
+    """Checked features, one row a node, made once and used by every stage."""
+
+    @staticmethod
+    def dense(
+        x: NDArray[np.float32], *, norm: str | None = None, n_threads: int | None = None
+    ) -> Features: ...
+    @staticmethod
+    def sparse(
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        values: NDArray[np.float32],
+        n_cols: int,
+        *,
+        norm: str | None = None,
+        n_threads: int | None = None,
+    ) -> Features: ...
+    @staticmethod
+    def stand_in(
+        graph: Graph, kind: str, width: int, seed: int, *, n_threads: int | None = None
+    ) -> Features: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_cols(self) -> int: ...
+    @property
+    def is_sparse(self) -> bool: ...
+    def to_dense(self) -> NDArray[np.float32]: ...
+    def to_csr(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]: ...
+
+@final
+class Encoder:
+    """A trained encoder: weights that embed any graph with the same features."""
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Encoder: ...
+    @staticmethod
+    def from_bytes(contents: bytes) -> Encoder: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    def to_bytes(self) -> bytes: ...
+    def embed(
+        self, features: Features, graph: Graph, *, n_threads: int | None = None
+    ) -> NDArray[np.float32]: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def parameters(self) -> str: ...
+    def __copy__(self) -> Encoder: ...
+    def __deepcopy__(self, _memo: Any) -> Encoder: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def partition(
+    graph: Graph,
+    settings: str,
+    seed: int,
+    *,
+    node_weights: NDArray[Any] | None = None,
+    n_threads: int | None = None,
+) -> NDArray[np.uint32]: ...
+def quality(
+    graph: Graph,
+    clusters: NDArray[Any],
+    *,
+    labels: NDArray[Any] | None = None,
+    hops: int = 1,
+    seed: int = 0,
+    n_threads: int | None = None,
+) -> str: ...
+def compress(
+    features: Features, clusters: NDArray[Any], *, n_threads: int | None = None
+) -> NDArray[np.float32]: ...
+def drop_member(
+    features: Features,
+    clusters: NDArray[Any],
+    seed: int,
+    *,
+    how: str | None = None,
+    epoch: int = 0,
+    n_threads: int | None = None,
+) -> NDArray[np.float32]: ...
+def propagate(
+    features: Features, graph: Graph, hops: int, *, n_threads: int | None = None
+) -> NDArray[np.float32]: ...
+def train(
+    features: Features,
+    graph: Graph,
+    clusters: NDArray[Any] | None,
+    settings: str,
+    seed: int,
+    *,
+    objective: Callable[..., Any] | None = None,
+    on_epoch: Callable[[int, float], Any] | None = None,
+    data: str = "",
+    n_threads: int | None = None,
+) -> tuple[Encoder, Encoder, list[float]]: ...
+def classify(
+    features: Features,
+    labels: NDArray[Any],
+    seed: int,
+    *,
+    splits: list[list[list[int]]] | None = None,
+    file: str | PathLike[str] | None = None,
+    runs: int = 50,
+    probe: str = "logistic",
+    n_threads: int | None = None,
+) -> str: ...
+def cluster(features: Features, labels: NDArray[Any], seed: int, *, n_threads: int | None = None) -> str: ...
+def load(
+    name: str,
+    seed: int,
+    *,
+    data_dir: str | PathLike[str] | None = None,
+    format: str | None = None,
+    strict: bool = False,
+    weights: bool = True,
+    n_threads: int | None = None,
+) -> dict[str, Any]: ...
+def generate(name: str, settings: str, seed: int, *, n_threads: int | None = None) -> dict[str, Any]: ...
+def preset(model: str, dataset: str) -> str | None: ...
+def defaults(model: str) -> str: ...

@@ -1,0 +1,236 @@
+"""The estimator: what it gives, what it keeps, and how it travels."""
+
+import copy
+import inspect
+import json
+import pickle
+
+import numpy as np
+import pytest
+import structcomp
+from structcomp import StructComp, _native
+
+SMALL = dict(n_clusters=30, hidden=16, epochs=5, random_state=0)
+
+
+@pytest.mark.parametrize("model", ["sce", "coles", "grace", "cca-ssg"])
+def test_every_model_gives_what_it_promises(small, model):
+    fitted = StructComp(model=model, **SMALL).fit(small)
+    assert fitted.embedding_.shape == (300, 16) and fitted.embedding_.dtype == np.float32
+    assert np.isfinite(fitted.embedding_).all()
+    assert fitted.loss_history_.shape == (5,)
+    assert fitted.partition_.shape == (300,) and set(fitted.partition_) == set(range(30))
+    assert fitted.n_features_in_ == small.X.shape[1]
+    assert (fitted.transform(small) == fitted.embedding_).all()
+    assert (StructComp(model=model, **SMALL).fit_transform(small) == fitted.embedding_).all()
+    assert (structcomp.embed(fitted.untrained_, small) != fitted.embedding_).any()
+
+
+def test_the_ten_percent_rule(small):
+    model = StructComp(**{**SMALL, "n_clusters": None}).fit(small)
+    assert model.partition_.max() + 1 == 30
+
+
+def test_threads_and_order_of_x_change_nothing(small):
+    whole = StructComp(**SMALL).fit_transform(small)
+    for n_threads in (1, 2, 5):
+        assert (StructComp(n_threads=n_threads, **SMALL).fit_transform(small) == whole).all()
+
+
+def test_seeds(small):
+    fit = lambda seed: StructComp(**{**SMALL, "random_state": seed}).fit(small)
+    assert (fit(1).embedding_ != fit(2).embedding_).any()
+    assert (fit(np.int64(1)).embedding_ == fit(1).embedding_).all()
+    drawn = fit(None)
+    assert (fit(drawn.seed_).embedding_ == drawn.embedding_).all()
+    np.random.seed(5)
+    first = fit(None).seed_
+    np.random.seed(5)
+    assert fit(None).seed_ == first
+    assert fit(np.random.default_rng(3)).seed_ == fit(np.random.default_rng(3)).seed_
+    assert fit(np.random.RandomState(3)).seed_ == fit(np.random.RandomState(3)).seed_
+    assert fit(2**64 - 1).seed_ == 2**64 - 1
+
+
+def test_the_stages_are_the_estimator(small):
+    model = StructComp(model="cca-ssg", **SMALL).fit(small)
+    clusters = structcomp.partition(small, 30, random_state=0)
+    trained = structcomp.train(small, clusters=clusters, model="cca-ssg", hidden=16, epochs=5, random_state=0)
+    assert (clusters == model.partition_).all()
+    assert (trained.losses == model.loss_history_).all()
+    assert (structcomp.embed(trained.encoder, small) == model.embedding_).all()
+
+
+def test_full_graph_training(small):
+    model = StructComp(mode="full", hidden=8, epochs=3, random_state=0).fit(small)
+    assert model.partition_ is None and model.embedding_.shape == (300, 8)
+
+
+def test_objects_with_both_features_and_graph(dense):
+    expected = StructComp(**SMALL).fit_transform(dense.X, adjacency=dense.graph)
+    edges = np.array([dense.graph.indices, np.repeat(np.arange(300), np.diff(dense.graph.indptr))])
+
+    class Data:
+        x, edge_index, num_nodes = dense.X, edges, 300
+
+    class Dgl:
+        ndata = {"feat": dense.X}
+        edges = lambda self: (edges[0], edges[1])
+        num_nodes = lambda self: 300
+
+    sparse = (dense.graph.indptr, dense.graph.indices, None)
+    for z in (
+        StructComp(**SMALL).fit_transform(Data()),
+        StructComp(**SMALL).fit_transform(Dgl()),
+        StructComp(**SMALL).fit_transform(dense.X, adjacency=edges),
+        StructComp(**SMALL).fit_transform(dense.X.tolist(), adjacency=sparse),
+        StructComp(**SMALL).fit_transform(dense.X, adjacency=Data()),
+    ):
+        assert (z == expected).all()
+
+
+def test_new_nodes(dense):
+    """A node with the features and neighbours of another is embedded as that one."""
+    model = StructComp(**SMALL).fit(dense)
+    ends = np.array([dense.graph.indices, np.repeat(np.arange(300), np.diff(dense.graph.indptr))])
+    near = dense.graph.indices[dense.graph.indptr[7] : dense.graph.indptr[8]]
+    more = np.hstack([ends, [np.full(len(near), 300), near]])
+    z = model.transform(np.vstack([dense.X, dense.X[7]]), adjacency=more)
+    assert z.shape == (301, 16)
+    np.testing.assert_allclose(z[300], z[7], atol=1e-5)
+    far = np.setdiff1d(np.arange(300), np.append(near, 7))
+    unchanged = [
+        v
+        for v in far
+        if not np.isin(dense.graph.indices[dense.graph.indptr[v] : dense.graph.indptr[v + 1]], near).any()
+    ]
+    assert (z[unchanged] == model.embedding_[unchanged]).mean() > 0.99
+
+
+def test_numbers_of_nodes_with_the_parameter_data(dense):
+    model = StructComp(data=dense, **SMALL)
+    z = model.fit_transform(np.array([[5], [7]]))
+    assert z.shape == (2, 16) and model.embedding_.shape == (300, 16)
+    assert (model.embedding_ == StructComp(**SMALL).fit_transform(dense)).all()
+    assert (model.transform([7, 5, 5]) == z[[1, 0, 0]]).all()
+    assert (model.transform() == model.embedding_).all()
+    for bad, said in (
+        ([300], "X names nodes from 300"),
+        ([-1], "X names nodes from -1"),
+        ([0.5], "numbers of nodes"),
+        ([[1, 2]], "numbers of nodes"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            model.transform(bad)
+    with pytest.raises(ValueError, match="adjacency cannot be given too"):
+        model.fit([0], adjacency=dense.graph)
+
+
+def test_save_and_load(small, tmp_path):
+    given = dict(model="grace", tau=0.4, layers=2, drop_member="bernoulli", **SMALL)
+    model = StructComp(**given).fit(small)
+    path = tmp_path / "w.safetensors"
+    model.save(path)
+    loaded = StructComp.load(path)
+    assert (loaded.transform(small) == model.embedding_).all()
+    assert {**loaded.get_params(), "n_clusters": 30} == model.get_params()
+    with pytest.raises(ValueError, match="the graph is missing"):
+        loaded.transform(small.X)
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_copies(small, way):
+    model = StructComp(**SMALL).fit(small)
+    other = way(model)
+    assert (other.transform(small) == model.embedding_).all()
+    assert (other.transform(small.X) == model.embedding_).all()
+    assert (other.embedding_ == model.embedding_).all()
+    assert other.get_params() == model.get_params()
+    assert other.graph_.repairs["isolated"] == model.graph_.repairs["isolated"]
+    data = way(small)
+    assert (StructComp(**SMALL).fit_transform(data) == model.embedding_).all()
+
+
+def test_the_defaults_are_the_library_s():
+    library = json.loads(_native.defaults("grace"))
+    ours = inspect.signature(StructComp).parameters
+    shared = [name for name in ours if name in library]
+    assert shared == ["hidden", "layers", "epochs", "learning_rate", "weight_decay"]
+    assert {name: ours[name].default for name in shared} == {name: library[name] for name in shared}
+    assert ours["partitioner"].default == library["method"]
+
+
+def test_parameters_travel():
+    model = StructComp(tau=0.3, n_clusters=7)
+    assert model.get_params()["tau"] == 0.3
+    assert repr(model) == "StructComp(n_clusters=7, tau=0.3)"
+    assert "tau" not in StructComp().get_params()
+    assert model.set_params(tau=0.2, hidden=9).tau == 0.2
+    assert StructComp(**model.get_params()).get_params() == model.get_params()
+    assert all(
+        p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in inspect.signature(StructComp).parameters.values()
+    )
+
+
+def test_every_parameter_of_the_library_is_taken(small):
+    for model in ("sce", "coles", "grace", "cca-ssg"):
+        for name, value in json.loads(_native.defaults(model)).items():
+            if name not in ("method", "clusters", "max_size"):
+                StructComp(
+                    **{**SMALL, "model": model, "epochs": 1, name: value if name != "epochs" else 1}
+                ).fit(small)
+
+
+def test_parameters_do_what_they_say(small):
+    plain = StructComp(**SMALL).fit(small)
+    for name, value in (
+        ("tau", 0.9),
+        ("layers", 2),
+        ("drop_member", "bernoulli"),
+        ("optimizer", "adam-w"),
+        ("refine", "objective"),
+    ):
+        try:
+            other = StructComp(**SMALL, **{name: value}).fit(small)
+        except ValueError as error:
+            assert "unknown variant" not in str(error), error
+            raise
+        assert (other.embedding_ != plain.embedding_).any(), name
+
+
+def test_presets():
+    given = structcomp.preset("cca-ssg", "cora")
+    assert given == {"epochs": 20, "layers": 2, "model": "cca-ssg", "n_clusters": 300}
+    assert StructComp(**given).n_clusters == 300
+    assert structcomp.preset("sce", "mine") is None
+    with pytest.raises(ValueError, match="is no model"):
+        structcomp.preset("gcn", "cora")
+
+
+def test_evaluate(small):
+    z = StructComp(**SMALL).fit_transform(small)
+    result = structcomp.evaluate(z, small.y, runs=5, clustering=True)
+    assert result["runs"] == 5 and result["per_split"].shape == (5,)
+    assert abs(result["per_split"].mean() - result["mean"]) < 1e-9
+    assert result["mean"] > 50 and -1 <= result["ari"] <= 1
+    train = np.zeros(300, bool)
+    train[::2] = True
+    masks = structcomp.evaluate(z, small.y, splits=[(train, ~train)])
+    numbers = structcomp.evaluate(z, small.y, splits=[(np.flatnonzero(train), np.flatnonzero(~train))])
+    assert masks["mean"] == numbers["mean"]
+
+
+def test_quality():
+    said = structcomp.quality(
+        [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)], [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]
+    )
+    assert (said["cut"], said["clusters"], said["largest"]) == (1.0, 2, 3)
+    assert said["purity"] == pytest.approx(5 / 6)
+
+
+def test_node_weights():
+    path = [(0, 1), (1, 2), (2, 3)]
+    a, *rest = structcomp.partition(path, 2, node_weights=[3, 1, 1, 1], max_size=3)
+    assert a not in rest and len(set(rest)) == 1
+    with pytest.raises(ValueError, match="3 node weights for 4 nodes"):
+        structcomp.partition(path, 2, node_weights=[3, 1, 1])

@@ -1,0 +1,126 @@
+"""X in any form gives the same embedding, and float32 in C order is not copied."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from structcomp import StructComp, compress, propagate
+from structcomp._features import as_features
+
+CLUSTERS = np.arange(300) // 10
+
+
+@pytest.fixture(scope="module")
+def halves(dense):
+    """Features that every type of number can hold."""
+    return np.round(4 * dense.X) / 4
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4", ">f8", np.longdouble])
+def test_any_type_and_order(halves, dtype):
+    expected = compress(halves, CLUSTERS)
+    x = halves.astype(dtype)
+    assert (compress(x, CLUSTERS) == expected).all()
+    assert (compress(np.asfortranarray(x), CLUSTERS) == expected).all()
+    assert (compress(np.repeat(x, 2, axis=1)[:, ::2], CLUSTERS) == expected).all()
+    frozen = x.copy()
+    frozen.flags.writeable = False
+    assert (compress(frozen, CLUSTERS) == expected).all()
+
+
+def test_whole_numbers_and_lists():
+    x = np.array([[1, 0], [3, 4], [8, 0]])
+    for given in (x, x.tolist(), x.astype(np.uint8), x > 0):
+        assert compress(given, [0, 0, 1]).shape == (2, 2)
+    assert compress(x, [0, 0, 1]).tolist() == [[2, 2], [8, 0]]
+
+
+def test_unaligned(halves):
+    raw = np.zeros(halves.nbytes + 1, np.uint8)
+    x = raw[1:].view(np.float32).reshape(halves.shape)
+    x[:] = halves
+    assert not x.flags.aligned
+    assert (compress(x, CLUSTERS) == compress(halves, CLUSTERS)).all()
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "lil"])
+def test_scipy(small, layout):
+    sparse = pytest.importorskip("scipy.sparse")
+    x = sparse.csr_array((small.X.data, small.X.indices, small.X.indptr), small.X.shape)
+    fit = StructComp(model="sce", hidden=8, epochs=3, random_state=0).fit_transform
+    expected = fit(small)
+    assert (fit(x.asformat(layout), adjacency=small.graph) == expected).all()
+    assert (fit(sparse.csr_matrix(x), adjacency=small.graph) == expected).all()
+    assert (x.toarray() == small.X.toarray()).all()
+    assert (np.asarray(small.X) == small.X.toarray()).all()
+
+
+def test_tables(halves):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(halves, columns=[f"f{i}" for i in range(8)])
+    expected = compress(halves, CLUSTERS)
+    assert (compress(frame, CLUSTERS) == expected).all()
+    pyarrow = pytest.importorskip("pyarrow")
+    assert (compress(pyarrow.Table.from_pandas(frame), CLUSTERS) == expected).all()
+
+
+def test_torch(halves):
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(halves.copy()).requires_grad_()
+    assert (compress(x, CLUSTERS) == compress(halves, CLUSTERS)).all()
+
+
+@pytest.mark.parametrize("kind", ["random-projection", "spectral", "degree"])
+def test_without_features(small, kind):
+    model = StructComp(stand_in=kind, stand_in_width=8, hidden=4, epochs=2, random_state=3)
+    z = model.fit_transform(None, adjacency=small.graph)
+    assert z.shape == (300, 4) and model.n_features_in_ == 8
+    assert (model.transform(None, adjacency=small.graph) == z).all()
+    assert (model.transform() == z).all()
+
+
+def test_feature_norms(dense):
+    x = dense.X
+    for norm, expected in (
+        ("row-l2", x / np.linalg.norm(x, axis=1, keepdims=True)),
+        ("row-l1", x / np.abs(x).sum(1, keepdims=True)),
+        ("standardize", (x - x.mean(0)) / x.std(0)),
+        ("none", x),
+    ):
+        np.testing.assert_allclose(as_features(x, norm=norm).to_dense(), expected, atol=1e-5)
+        scaled = StructComp(feature_norm=norm, hidden=4, epochs=1, random_state=0).fit(dense)
+        assert (scaled.transform(dense) == scaled.embedding_).all()
+    with pytest.raises(ValueError, match="feature_norm: unknown variant `l3`"):
+        StructComp(feature_norm="l3").fit(dense)
+
+
+def test_hops_are_those_of_the_formula(dense):
+    a = np.eye(300)
+    for node in range(300):
+        a[node, dense.graph.indices[dense.graph.indptr[node] : dense.graph.indptr[node + 1]]] = 1
+    root = 1 / np.sqrt(a.sum(1))
+    a_hat = root[:, None] * a * root
+    np.testing.assert_allclose(propagate(dense), a_hat @ a_hat @ dense.X, atol=1e-4)
+
+
+def test_float32_in_c_order_is_not_copied():
+    """A copy of X would raise the peak by 400 MB."""
+    program = """
+import numpy as np, resource, structcomp
+n, d = 200_000, 500
+x = np.zeros((n, d), np.float32); x[:, 0] = np.arange(n) % 1000
+nodes = np.arange(n)
+graph = structcomp.as_graph((nodes[:-1], nodes[1:]), n)
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def fit(x): structcomp.StructComp(model="sce", n_clusters=2000, hidden=2, epochs=1, n_threads=2, random_state=0,
+    partitioner="random").fit(x, adjacency=graph)
+before = peak(); fit(x); shared = peak() - before
+y = x.astype(np.float64)
+before = peak(); fit(y); copied = peak() - before
+print(x.nbytes / 2**20, shared, copied)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    size, shared, copied = map(float, said.stdout.split())
+    assert shared < size / 4, f"{shared:.0f} MB more for an X of {size:.0f} MB"
+    assert copied > size / 2, "the measure would not see a copy"

@@ -1,0 +1,104 @@
+"""How a call behaves while it runs: progress, Ctrl-C, threads, processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import structcomp
+from structcomp import StructComp
+
+SMALL = dict(n_clusters=30, hidden=16, epochs=5, random_state=0)
+
+
+def test_a_callback_hears_of_every_epoch_and_may_stop(small):
+    heard = []
+    model = StructComp(callback=lambda epoch, loss: heard.append((epoch, loss)), **SMALL).fit(small)
+    assert [epoch for epoch, _ in heard] == [1, 2, 3, 4, 5]
+    assert [loss for _, loss in heard] == model.loss_history_.tolist()
+    stopped = StructComp(callback=lambda epoch, loss: epoch < 3, **SMALL).fit(small)
+    assert stopped.loss_history_.tolist() == model.loss_history_[:3].tolist()
+    with pytest.raises(KeyError):
+        StructComp(callback=lambda epoch, loss: {}[epoch], **SMALL).fit(small)
+
+
+def test_verbose(small, capsys):
+    StructComp(verbose=True, **SMALL).fit(small)
+    assert "5" in capsys.readouterr().err
+
+
+def test_ctrl_c(small):
+    """Ctrl-C is heard after the epoch under way; the estimator stays as it was."""
+    program = """
+import os, signal, structcomp
+data = structcomp.generate(nodes=300, edges=900)
+def stop(epoch, loss):
+    if epoch == 3: os.kill(os.getpid(), signal.SIGINT)
+    if epoch > 4: os._exit(9)
+model = structcomp.StructComp(epochs=10**6, hidden=8, callback=stop)
+try: model.fit(data)
+except KeyboardInterrupt: print("stopped", hasattr(model, "embedding_"))
+print(structcomp.StructComp(epochs=2, hidden=8).fit_transform(data).shape)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert said.stdout == "stopped False\n(300, 8)\n", said
+
+
+def test_the_interpreter_is_free_during_a_call(small):
+    ticks, done = 0, threading.Event()
+    thread = threading.Thread(
+        target=lambda: (StructComp(**{**SMALL, "epochs": 200, "hidden": 128}).fit(small), done.set())
+    )
+    thread.start()
+    while not done.is_set():
+        time.sleep(0.001)
+        ticks += 1
+    thread.join()
+    assert ticks > 20
+
+
+def test_two_estimators_side_by_side(small):
+    alone = StructComp(n_threads=1, **SMALL).fit_transform(small)
+    found = {}
+    meet = threading.Barrier(2, timeout=30)
+
+    def fit(name):
+        # Each waits for the other in the middle of training.
+        model = StructComp(n_threads=1, callback=lambda epoch, loss: meet.wait() and None, **SMALL)
+        found[name] = model.fit_transform(small)
+
+    threads = [threading.Thread(target=fit, args=(name,)) for name in "ab"]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert (found["a"] == alone).all() and (found["b"] == alone).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_after_a_call_works(small):
+    expected = StructComp(**SMALL).fit_transform(small)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        same = (StructComp(**SMALL).fit_transform(small) == expected).all()
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_an_array_is_let_go(small):
+    x = np.asarray(small.X).copy()
+    before = sys.getrefcount(x)
+    StructComp(**SMALL).fit(x, adjacency=small.graph)
+    structcomp.compress(x, np.zeros(300, int))
+    assert sys.getrefcount(x) == before
+
+
+def test_verbose_without_tqdm(small, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    StructComp(verbose=True, **SMALL).fit(small)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 5 and lines[0].startswith("epoch 1 of 5, loss ")
