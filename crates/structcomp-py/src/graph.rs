@@ -181,7 +181,7 @@ fn build(
     nodes: Option<usize>,
 ) -> Result<(structcomp::Graph, Repairs)> {
     check_weights(weights, count)?;
-    let ends = || (0..count).into_par_iter().map(|at| edge(at));
+    let ends = || (0..count).into_par_iter().map(&edge);
     let (least, most) =
         ends().map(|(u, v)| (u.min(v), u.max(v))).reduce(|| (0, -1), |a, b| (a.0.min(b.0), a.1.max(b.1)));
     let nodes = nodes.unwrap_or(usize::try_from(most + 1).unwrap_or(0));
