@@ -3,8 +3,9 @@
     python benchmarks/python_overhead.py cora --data-dir ../shared/data
     python benchmarks/python_overhead.py synthetic-arxiv --model sce --rounds 3
 
-`fit` is given X and a scipy adjacency as anybody has them. The stages are timed within the same call, so that a busy
-machine does not blur the difference; what is left is reading the graph and X, and Python itself.
+`fit` is given X and a scipy adjacency as anybody has them. The stages are timed within the same call, so
+that a busy machine does not blur the difference; what is left is reading the graph and X, and Python
+itself.
 """
 
 import argparse

@@ -198,6 +198,15 @@ def test_parameters_do_what_they_say(small):
         assert (other.embedding_ != plain.embedding_).any(), name
 
 
+def test_parameters_with_parts(small):
+    given = dict(model="coles", coarse={"weights": "count", "self_loops": False}, **SMALL)
+    assert (
+        StructComp(**given).fit_transform(small) != StructComp(model="coles", **SMALL).fit_transform(small)
+    ).any()
+    with pytest.raises(ValueError, match="coarse: unknown field `loops`"):
+        StructComp(**{**given, "coarse": {"loops": 1}}).fit(small)
+
+
 def test_presets():
     given = structcomp.preset("cca-ssg", "cora")
     assert given == {"epochs": 20, "layers": 2, "model": "cca-ssg", "n_clusters": 300}

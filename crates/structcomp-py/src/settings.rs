@@ -59,7 +59,7 @@ fn set<T: Serialize + DeserializeOwned>(target: &mut T, name: &str, value: &Valu
     let key = key(name);
     let mut fields = fields(target)?;
     let Some(field) = fields.get_mut(&key) else { return Ok(false) };
-    *field = value.clone();
+    *field = hyphenated(value.clone());
     *target = serde_json::from_value(Value::Object(fields))
         .map_err(|error| Error::Input(format!("{name}: {error}")))?;
     Ok(true)
