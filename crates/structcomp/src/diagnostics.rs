@@ -111,7 +111,7 @@ impl Diagnostics {
             ("", short(spectral.weighted), "on clusters weighted by size: the same".into()),
             ("", short(spectral.alike), "on clusters weighted alike".into()),
             (
-                "drop member",
+                "kept",
                 short(drop_member.variance_ratio),
                 format!("variance over that expected, {} draws", drop_member.draws),
             ),

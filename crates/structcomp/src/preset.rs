@@ -94,7 +94,7 @@ impl Preset {
     ///
     /// A linear encoder is trained by CCA-SSG until the views of a cluster agree, then scaled to the mean
     /// degree. Nodes hear one and two hops; where the features of neighbours have little to do with each other,
-    /// two hops alone.
+    /// two hops alone; and themselves for a half where clusters turn out to share little but noise.
     pub fn recipe(graph: &Graph, x: &Features, seed: Seed) -> Training {
         let encoder =
             if neighbours_alike(graph, x, seed) < 0.15 { EncoderKind::Sgc } else { EncoderKind::Ssgc };

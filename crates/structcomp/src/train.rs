@@ -4,13 +4,14 @@ mod augment;
 mod checkpoint;
 #[cfg(test)]
 mod goldens;
+mod stop;
 
 pub use augment::Augment;
+pub use stop::Stop;
 
 use crate::hops::Hops;
-use crate::linalg::{View as Matrix, sum_of_products, symmetric_product};
 use crate::model::{Caller, Gram, Objective};
-use crate::network::{Layer, Messages, Network, column_sums};
+use crate::network::{Layer, Messages, Network};
 use crate::optim::Adam;
 use crate::{
     Activation, Budget, Compressed, Csr, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
@@ -44,8 +45,9 @@ pub struct Training {
     pub encoder: Option<EncoderKind>,
     /// Hops of SGC (by default 2) or SSGC (16).
     pub hops: Option<usize>,
-    /// The share α of a node's own features in SSGC.
-    pub ssgc_alpha: f64,
+    /// The share α of a node's own features in SSGC; by default 0.05, or a half where training that stops by
+    /// itself finds that clusters share little but noise.
+    pub ssgc_alpha: Option<f64>,
     /// What follows each layer but the last.
     pub inner_activation: Activation,
     /// What follows the last layer; by default the model's own.
@@ -58,17 +60,6 @@ pub struct Training {
     /// and, by root mean square, the length √(mean degree). Classifiers that hold weights small then see
     /// data of a scale that suits them: the noise of a mean over neighbours falls with the root of their number.
     pub standardize: bool,
-}
-
-/// When training stops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stop {
-    /// After all epochs.
-    #[default]
-    Epochs,
-    /// When it has settled, by a measure that needs no labels: [`Epoch::settled`].
-    Auto,
 }
 
 impl Default for Training {
@@ -84,7 +75,7 @@ impl Default for Training {
             drop_member: DropMember::Half,
             encoder: None,
             hops: None,
-            ssgc_alpha: 0.05,
+            ssgc_alpha: None,
             inner_activation: Activation::None,
             activation: None,
             augment: Augment::default(),
@@ -172,7 +163,9 @@ impl Training {
             _ if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) => {
                 wrong("the weight decay must be 0 or more")
             }
-            _ if !(0.0..=1.0).contains(&self.ssgc_alpha) => wrong("the alpha of SSGC must be from 0 to 1"),
+            _ if !(0.0..=1.0).contains(&self.ssgc_alpha.unwrap_or(0.0)) => {
+                wrong("the alpha of SSGC must be from 0 to 1")
+            }
             _ if self.kind() == EncoderKind::Gcn && self.hops.is_some() => {
                 wrong("a GCN makes one hop a layer; only SGC and SSGC take a number of hops")
             }
@@ -216,11 +209,6 @@ impl Training {
         self.activation.unwrap_or(self.model.last_activation())
     }
 
-    /// What [`Epoch::settled`] must reach for training to stop by itself.
-    fn settles_at(&self) -> f64 {
-        if self.model.two_views() { 0.88 } else { 0.5 }
-    }
-
     /// Where the encoder passes messages.
     fn kind(&self) -> EncoderKind {
         self.encoder.unwrap_or(if self.model.two_views() { EncoderKind::Gcn } else { EncoderKind::Sgc })
@@ -231,13 +219,13 @@ impl Training {
         match self.kind() {
             EncoderKind::Gcn => Hops::power(1),
             EncoderKind::Sgc if layer == 0 => Hops::power(self.hops.unwrap_or(2)),
-            EncoderKind::Ssgc if layer == 0 => Hops::ssgc(self.hops.unwrap_or(16), self.ssgc_alpha),
+            EncoderKind::Ssgc if layer == 0 => self.ssgc(0.05),
             _ => Hops::none(),
         }
     }
 
-    fn encoder(&self, network: &Network, parameters: &[f32]) -> Encoder {
-        Encoder::new(network, parameters, self.layers)
+    fn ssgc(&self, alpha: f64) -> Hops {
+        Hops::ssgc(self.hops.unwrap_or(16), self.ssgc_alpha.unwrap_or(alpha))
     }
 }
 
@@ -373,7 +361,7 @@ impl<'a> Trainer<'a> {
         let linear = network.layers().len() == 1 && network.layers()[0].activation == Activation::None;
         let gram = rows.still().filter(|_| linear);
         let gram = gram.and_then(|x| Gram::if_cheaper(&*objective, x, training.hidden));
-        let sample = rows.still().filter(|_| !model.two_views()).map(|x| x.spread_rows(SAMPLE));
+        let sample = rows.still().filter(|_| !model.two_views()).map(|x| x.spread_rows(stop::SAMPLE));
         let initial = network.initial(seed);
         let (rate, decay) = (training.learning_rate as f32, training.weight_decay as f32);
         Ok(Self {
@@ -451,42 +439,6 @@ impl<'a> Trainer<'a> {
         Ok(Epoch { number: epoch + 1, loss, settled: self.settled_at(epoch) })
     }
 
-    /// Whether all epochs are done, or training has settled and is to stop then.
-    pub fn is_done(&self) -> bool {
-        self.epochs() >= self.training.epochs || (self.training.stop == Stop::Auto && self.has_settled())
-    }
-
-    /// Whether training has got as far as it should. Where the views of a cluster have hardly come closer after
-    /// a few epochs, its members share little but noise, and more epochs would learn that.
-    fn has_settled(&self) -> bool {
-        const FEW: usize = 5;
-        const HARDLY: f64 = 0.76;
-        let Some(last) = self.epochs().checked_sub(1) else { return false };
-        let noise = self.training.model.two_views() && last + 1 >= FEW && self.settled_at(FEW - 1) < HARDLY;
-        noise || self.settled_at(last) >= self.training.settles_at()
-    }
-
-    fn settled_at(&self, epoch: usize) -> f64 {
-        match self.training.model.two_views() {
-            true => self.settled[epoch],
-            false => 1.0 - self.settled[epoch] / self.settled[0].max(1.0),
-        }
-    }
-
-    /// (Σλ)²/Σλ² for the eigenvalues of the covariance of some rows: how many directions they really have.
-    fn effective_rank(&self, sample: &Features) -> f64 {
-        let width = self.network.outputs();
-        let (mut z, _) = self.network.forward(&self.parameters, sample, None);
-        let mean: Vec<f64> = column_sums(&z, width).iter().map(|sum| sum / sample.rows() as f64).collect();
-        for row in z.chunks_mut(width) {
-            row.iter_mut().zip(&mean).for_each(|(z, mean)| *z -= *mean as f32);
-        }
-        let mut products = vec![0.0; sample.rows() * sample.rows()];
-        symmetric_product(&mut products, Matrix::new(&z, width), Matrix::new(&z, width).t());
-        let squares = sum_of_products(&products, &products);
-        if squares > 0.0 { sum_of_products(&z, &z).powi(2) / squares } else { 0.0 }
-    }
-
     fn rows_of(&self, epoch: usize) -> Result<Seen<'_>> {
         match &self.rows {
             Rows::Nodes { x, messages } => {
@@ -513,13 +465,21 @@ impl<'a> Trainer<'a> {
 
     /// The encoder as it is now, before it is standardised.
     pub fn encoder(&self) -> Encoder {
-        self.training.encoder(&self.network, &self.parameters)
+        self.encoder_of(&self.parameters)
+    }
+
+    fn encoder_of(&self, parameters: &[f32]) -> Encoder {
+        let mut encoder = Encoder::new(&self.network, parameters, self.training.layers);
+        if self.training.kind() == EncoderKind::Ssgc && self.training.stop == Stop::Auto && self.is_noise() {
+            encoder.layers[0].hops = self.training.ssgc(0.5);
+        }
+        encoder
     }
 
     /// What training gave.
     pub fn finish(self) -> Result<Trained> {
         let encoder = |parameters: &[f32]| {
-            let encoder = self.training.encoder(&self.network, parameters);
+            let encoder = self.encoder_of(parameters);
             match self.training.standardize {
                 true => encoder.standardized(self.graph, self.features, self.length()),
                 false => Ok(encoder),
@@ -540,9 +500,6 @@ impl<'a> Trainer<'a> {
         if entries > 0.0 { (entries / nodes).sqrt() } else { 1.0 }
     }
 }
-
-/// Rows whose effective rank is looked at.
-const SAMPLE: usize = 32;
 
 /// Entries of sparse features from which on a dense product is the faster one, as a share.
 const DENSE: f64 = 0.15;

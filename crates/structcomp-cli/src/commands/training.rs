@@ -57,7 +57,7 @@ pub(crate) struct Settings {
     /// SGC, SSGC: how many hops [default: 2, 16]
     #[arg(long, value_name = "K")]
     hops: Option<usize>,
-    /// SSGC: the share of a node's own features
+    /// SSGC: the share of a node's own features [default: 0.05]
     #[arg(long, value_name = "ALPHA")]
     ssgc_alpha: Option<f64>,
     /// What follows the last layer [default: as the model's authors have it]
@@ -233,7 +233,7 @@ impl Settings {
             (training.encoder, training.hops) = (encoder, None);
         }
         training.hops = self.hops.or(training.hops);
-        training.ssgc_alpha = self.ssgc_alpha.unwrap_or(training.ssgc_alpha);
+        training.ssgc_alpha = self.ssgc_alpha.or(training.ssgc_alpha);
         training.activation = named(&self.activation)?.or(training.activation);
         training.stop = named(&self.stop)?.unwrap_or(training.stop);
         training.standardize |= self.standardize;

@@ -20,52 +20,6 @@ impl Default for Own {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Compressed, Dense, Features, Graph, Inputs, Loss, Model, Objective, Partition, Result};
-    use crate::{Seed, Trainer, Training};
-
-    /// The squared length of all rows, or only the gradients of so many views.
-    struct Lengths(usize);
-
-    impl Objective for Lengths {
-        fn loss(&self, views: &[&[f32]], width: usize, _: usize) -> Result<Loss> {
-            assert!(views.iter().all(|view| view.len() == 3 * width), "a row a cluster");
-            let value = views.iter().flat_map(|view| view.iter()).map(|&z| (z as f64).powi(2)).sum();
-            let gradient = |view: &&[f32]| view.iter().map(|z| 2.0 * z).collect();
-            Ok(Loss { value, gradients: views.iter().take(self.0).map(gradient).collect() })
-        }
-    }
-
-    fn losses(own: Own, gradients: usize) -> Result<Vec<f64>> {
-        let graph = Graph::from_edges(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])?;
-        let values = (0..24).map(|i| ((i * 7) % 5) as f32 - 1.5).collect::<Vec<_>>();
-        let x = Features::Dense(Dense::new(6, 4, values)?);
-        let partition = Partition::new(vec![0, 0, 1, 1, 2, 2])?;
-        let compressed = Compressed::new(&x, &partition)?;
-        let training = Training { model: Model::Own(own), hidden: 5, ..Training::default() };
-        let inputs = Inputs::Clusters(&compressed);
-        let objective = Box::new(Lengths(gradients));
-        let mut trainer = Trainer::with_objective(&training, inputs, &graph, Seed(0), objective)?;
-        (0..30).map(|_| trainer.step().map(|epoch| epoch.loss)).collect()
-    }
-
-    #[test]
-    fn a_loss_of_the_callers_own_falls() {
-        for (two_views, projection) in [(true, None), (false, None), (true, Some(7))] {
-            let losses = losses(Own { two_views, projection }, 2).unwrap();
-            assert!(losses[29] < 0.9 * losses[0], "{losses:?}");
-        }
-    }
-
-    #[test]
-    fn a_gradient_that_is_missing_is_an_error() {
-        let error = losses(Own::default(), 1).unwrap_err();
-        assert!(error.to_string().contains("one gradient a view"), "{error}");
-    }
-}
-
 /// A loss, and its gradient in the rows that were compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnLoss {
@@ -95,5 +49,53 @@ impl Objective for Caller<'_> {
             return Err(Error::Input("the objective must give one gradient a view, of its size".into()));
         }
         Ok(Loss { value, gradient: gradients.concat(), agreement: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Compressed, Dense, Features, Graph, Inputs, Model, OwnLoss, OwnObjective, Partition, Result,
+    };
+    use crate::{Seed, Trainer, Training};
+
+    /// The squared length of all rows, or only the gradients of so many views.
+    struct Lengths(usize);
+
+    impl OwnObjective for Lengths {
+        fn loss(&self, views: &[&[f32]], width: usize, _: usize) -> Result<OwnLoss> {
+            assert!(views.iter().all(|view| view.len() == 3 * width), "a row a cluster");
+            let value = views.iter().flat_map(|view| view.iter()).map(|&z| (z as f64).powi(2)).sum();
+            let gradient = |view: &&[f32]| view.iter().map(|z| 2.0 * z).collect();
+            Ok(OwnLoss { value, gradients: views.iter().take(self.0).map(gradient).collect() })
+        }
+    }
+
+    fn losses(own: Own, gradients: usize) -> Result<Vec<f64>> {
+        let graph = Graph::from_edges(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])?;
+        let values = (0..24).map(|i| ((i * 7) % 5) as f32 - 1.5).collect::<Vec<_>>();
+        let x = Features::Dense(Dense::new(6, 4, values)?);
+        let partition = Partition::new(vec![0, 0, 1, 1, 2, 2])?;
+        let compressed = Compressed::new(&x, &partition)?;
+        let training = Training { model: Model::Own(own), hidden: 5, ..Training::default() };
+        let inputs = Inputs::Clusters(&compressed);
+        let objective = Box::new(Lengths(gradients));
+        let mut trainer = Trainer::with_objective(&training, inputs, &graph, Seed(0), objective)?;
+        (0..30).map(|_| trainer.step().map(|epoch| epoch.loss)).collect()
+    }
+
+    #[test]
+    fn a_loss_of_the_callers_own_falls() {
+        for (two_views, projection) in [(true, None), (false, None), (true, Some(7))] {
+            let losses = losses(Own { two_views, projection }, 2).unwrap();
+            assert!(losses[29] < 0.9 * losses[0], "{losses:?}");
+        }
+    }
+
+    #[test]
+    fn a_gradient_that_is_missing_is_an_error() {
+        let error = losses(Own::default(), 1).unwrap_err();
+        assert!(error.to_string().contains("one gradient a view"), "{error}");
     }
 }

@@ -1,0 +1,124 @@
+//! When training has got as far as it should, told without labels.
+
+use super::{Trainer, Training};
+use crate::Features;
+use crate::linalg::{View, sum_of_products, symmetric_product};
+use crate::network::column_sums;
+use serde::{Deserialize, Serialize};
+
+/// Rows whose effective rank is looked at.
+pub(super) const SAMPLE: usize = 32;
+
+/// When training stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// After all epochs.
+    #[default]
+    Epochs,
+    /// When it has settled, by a measure that needs no labels: [`Epoch::settled`](super::Epoch::settled).
+    Auto,
+}
+
+impl Training {
+    /// What [`Epoch::settled`] must reach for training to stop by itself.
+    fn settles_at(&self) -> f64 {
+        if self.model.two_views() { 0.88 } else { 0.5 }
+    }
+}
+
+impl Trainer<'_> {
+    /// Whether all epochs are done, or training has settled and is to stop then.
+    pub fn is_done(&self) -> bool {
+        self.epochs() >= self.training.epochs || (self.training.stop == Stop::Auto && self.has_settled())
+    }
+
+    /// Whether training has got as far as it should; of noise it should learn no more.
+    fn has_settled(&self) -> bool {
+        let last = self.epochs().checked_sub(1);
+        self.is_noise() || last.is_some_and(|last| self.settled_at(last) >= self.training.settles_at())
+    }
+
+    /// Whether the views of a cluster have hardly come closer after a few epochs: then its members share little
+    /// but noise.
+    pub(super) fn is_noise(&self) -> bool {
+        const FEW: usize = 5;
+        const HARDLY: f64 = 0.76;
+        self.training.model.two_views() && self.epochs() >= FEW && self.settled_at(FEW - 1) < HARDLY
+    }
+
+    pub(super) fn settled_at(&self, epoch: usize) -> f64 {
+        match self.training.model.two_views() {
+            true => self.settled[epoch],
+            false => 1.0 - self.settled[epoch] / self.settled[0].max(1.0),
+        }
+    }
+
+    /// (Σλ)²/Σλ² for the eigenvalues of the covariance of some rows: how many directions they really have.
+    pub(super) fn effective_rank(&self, sample: &Features) -> f64 {
+        let width = self.network.outputs();
+        let (mut z, _) = self.network.forward(&self.parameters, sample, None);
+        let mean: Vec<f64> = column_sums(&z, width).iter().map(|sum| sum / sample.rows() as f64).collect();
+        for row in z.chunks_mut(width) {
+            row.iter_mut().zip(&mean).for_each(|(z, mean)| *z -= *mean as f32);
+        }
+        let mut products = vec![0.0; sample.rows() * sample.rows()];
+        symmetric_product(&mut products, View::new(&z, width), View::new(&z, width).t());
+        let squares = sum_of_products(&products, &products);
+        if squares > 0.0 { sum_of_products(&z, &z).powi(2) / squares } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Activation, CcaSsg, Compressed, Dense, EncoderKind, Graph, Inputs, Model, Partition, Seed};
+    use rand::RngExt;
+
+    /// Ten clusters of six on a ring, whose members share their features but for so much noise.
+    fn trained(noise: f32, model: Model) -> (usize, Vec<f64>, Vec<f32>) {
+        let graph = Graph::from_edges(60, &(0..60).map(|v| (v, (v + 1) % 60)).collect::<Vec<_>>()).unwrap();
+        let partition = Partition::new((0..60).map(|node| node / 6).collect()).unwrap();
+        let mut rng = Seed(3).stream("features");
+        let shared: Vec<f32> = (0..10 * 8).map(|_| rng.random::<f32>() - 0.5).collect();
+        let values: Vec<f32> = (0..60 * 8)
+            .map(|at| shared[at / 48 * 8 + at % 8] + noise * (rng.random::<f32>() - 0.5))
+            .collect();
+        let x = Features::Dense(Dense::new(60, 8, values).unwrap());
+        let compressed = Compressed::new(&x, &partition).unwrap();
+        let training = Training {
+            model,
+            hidden: 6,
+            epochs: 300,
+            learning_rate: 0.02,
+            weight_decay: 0.0,
+            encoder: Some(EncoderKind::Ssgc),
+            hops: Some(1),
+            activation: Some(Activation::None),
+            stop: Stop::Auto,
+            ..Training::default()
+        };
+        let trained = training.train(Inputs::Clusters(&compressed), &graph, Seed(0), |_| true).unwrap();
+        let hops = trained.encoder.layers[0].hops.weights().to_vec();
+        (trained.losses.len(), trained.settled, hops)
+    }
+
+    #[test]
+    fn training_stops_when_views_agree_and_early_when_they_do_not() {
+        let cca = || Model::CcaSsg(CcaSsg::default());
+        let (epochs, settled, hops) = trained(0.8, cca());
+        assert!(epochs > 1 && epochs < 300, "{epochs} {settled:?}");
+        assert!(settled[epochs - 1] >= 0.88 && settled[..epochs - 1].iter().all(|&settled| settled < 0.88));
+        assert_eq!(hops, [0.05, 0.95]);
+        let (epochs, settled, hops) = trained(20.0, cca());
+        assert!(epochs == 5 && settled[4] < 0.76, "{settled:?}");
+        assert_eq!(hops, [0.5, 0.5], "of noise a node hears itself more");
+    }
+
+    #[test]
+    fn a_collapsing_embedding_is_noticed() {
+        let (epochs, settled, _) = trained(0.5, Model::Coles(crate::Coles::default()));
+        assert_eq!(settled[0], 0.0);
+        assert!(epochs < 300 && settled[epochs - 1] >= 0.5, "{epochs} {settled:?}");
+    }
+}
