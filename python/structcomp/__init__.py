@@ -6,7 +6,7 @@ can also be had one by one.
 
 from ._datasets import Dataset, generate, load_dataset
 from ._errors import FormatError, NotFittedError
-from ._estimator import StructComp, preset
+from ._estimator import StructComp, preset, recipe
 from ._features import CsrArray
 from ._graphs import as_graph
 from ._native import VERSION as __version__
@@ -45,6 +45,7 @@ __all__ = [
     "load_dataset",
     "partition",
     "preset",
+    "recipe",
     "propagate",
     "quality",
     "train",

@@ -426,8 +426,8 @@ def _more_parameters() -> tuple[str, ...]:
     return tuple(sorted(known - {*_own_parameters(), "method", "clusters"}))
 
 
-def preset(model: str, dataset: str) -> Optional[dict[str, Any]]:
-    """The paper's parameters for a model on a dataset.
+def preset(model: str, dataset: str, *, paper: bool = False) -> Optional[dict[str, Any]]:
+    """Parameters for a model on a dataset of the paper.
 
     Parameters
     ----------
@@ -435,6 +435,8 @@ def preset(model: str, dataset: str) -> Optional[dict[str, Any]]:
         ``"sce"``, ``"coles"``, ``"grace"`` or ``"cca-ssg"``.
     dataset : str
         The dataset's name, such as ``"cora"``.
+    paper : bool
+        The paper's own parameters, also where ours are other ones.
 
     Returns
     -------
@@ -444,8 +446,44 @@ def preset(model: str, dataset: str) -> Optional[dict[str, Any]]:
     Examples
     --------
     >>> from structcomp import preset
-    >>> preset("cca-ssg", "cora")
+    >>> preset("cca-ssg", "cora", paper=True)
     {'epochs': 20, 'layers': 2, 'model': 'cca-ssg', 'n_clusters': 300}
     """
-    found = _native.preset(model, dataset)
+    found = _native.preset(model, dataset, paper)
     return None if found is None else dict(sorted(json.loads(found).items()))
+
+
+def recipe(
+    X: Any, adjacency: Any = None, *, random_state: Any = None, n_threads: Optional[int] = None
+) -> dict[str, Any]:
+    """Parameters for data of which nothing is known: what the command line trains with when no model is named.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d), or an object with a graph
+        The features.
+    adjacency : object, optional
+        The graph; see `as_graph`.
+    random_state : int, optional
+        Seed of the sample of nodes that are looked at.
+    n_threads : int, optional
+        Threads to use; one a core by default.
+
+    Returns
+    -------
+    parameters : dict
+        For ``StructComp(**parameters)``.
+
+    Examples
+    --------
+    >>> from structcomp import StructComp, load_dataset, recipe
+    >>> data = load_dataset("demo")
+    >>> model = StructComp(**recipe(data), random_state=0)
+    >>> model.get_params()["model"], model.get_params()["stop"]
+    ('cca-ssg', 'auto')
+    """
+    graph, X, _ = graph_and_features(X, adjacency, n_threads)
+    if graph is None or X is None:
+        raise ValueError("a recipe looks at features and the graph: recipe(X, adjacency)")
+    given = _native.recipe(as_features(X, n_threads=n_threads), graph, seed_of(random_state))
+    return dict(sorted(json.loads(given).items()))

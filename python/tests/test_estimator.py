@@ -208,7 +208,7 @@ def test_parameters_with_parts(small):
 
 
 def test_presets():
-    given = structcomp.preset("cca-ssg", "cora")
+    given = structcomp.preset("cca-ssg", "cora", paper=True)
     assert given == {"epochs": 20, "layers": 2, "model": "cca-ssg", "n_clusters": 300}
     assert StructComp(**given).n_clusters == 300
     assert structcomp.preset("sce", "mine") is None
@@ -243,3 +243,16 @@ def test_node_weights():
     assert a not in rest and len(set(rest)) == 1
     with pytest.raises(ValueError, match="3 node weights for 4 nodes"):
         structcomp.partition(path, 2, node_weights=[3, 1, 1])
+
+
+def test_ours_and_the_recipe_train(small):
+    ours = structcomp.preset("cca-ssg", "cora")
+    assert ours["encoder"] == "sgc" and ours["activation"] == "none"
+    given = structcomp.recipe(small)
+    model = StructComp(**{**given, "hidden": 16, "epochs": 3}, n_clusters=20, random_state=0).fit(small)
+    z = model.embedding_
+    assert np.abs(z.mean(axis=0)).max() < 1e-3
+    degree = len(small.graph.indices) / small.graph.n_nodes
+    assert np.isclose((z**2).sum(axis=1).mean(), degree, rtol=1e-3)
+    with pytest.raises(ValueError, match="features and the graph"):
+        structcomp.recipe(np.ones((3, 2)))

@@ -4,10 +4,12 @@
 //! new one needs no code here.
 
 use crate::errors::{raise, wrong};
+use crate::features::Features;
+use crate::graph::Graph;
 use pyo3::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use structcomp::{Error, Model, Own, Partitioning, Preset, Result, Training};
+use structcomp::{Error, Model, Own, Partitioning, Preset, Result, Seed, Training};
 
 /// What was asked for.
 pub(crate) struct Settings {
@@ -127,14 +129,22 @@ fn fields<T: Serialize>(value: &T) -> Result<Map<String, Value>> {
     }
 }
 
-/// The paper's settings for a model on a dataset as JSON, if it has any.
+/// Our settings or the paper's for a model on a dataset as JSON, if there are any.
 #[pyfunction]
-pub(crate) fn preset(model: &str, dataset: &str) -> PyResult<Option<String>> {
+pub(crate) fn preset(model: &str, dataset: &str, paper: bool) -> PyResult<Option<String>> {
     Model::named(model).map_err(raise)?;
-    let Some(preset) = Preset::paper(model, dataset).map_err(raise)? else { return Ok(None) };
+    let preset = if paper { Preset::paper(model, dataset) } else { Preset::ours(model, dataset) };
+    let Some(preset) = preset.map_err(raise)? else { return Ok(None) };
     let mut given = parameters(&preset.training).map_err(raise)?;
     given.insert("n_clusters".into(), preset.clusters.into());
     Ok(Some(Value::Object(given).to_string()))
+}
+
+/// How to train on data of which nothing is known, as JSON.
+#[pyfunction]
+pub(crate) fn recipe(features: &Features, graph: &Graph, seed: u64) -> PyResult<String> {
+    let training = Preset::recipe(&graph.inner, &features.inner, Seed(seed));
+    Ok(Value::Object(parameters(&training).map_err(raise)?).to_string())
 }
 
 /// All parameters of a model with their defaults as JSON.
