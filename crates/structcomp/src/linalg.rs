@@ -88,6 +88,13 @@ pub(crate) fn product_here(out: &mut [f32], a: View, b: View, sum: Sum) {
     matmul(out, accumulate, a, b, scale, Par::Seq);
 }
 
+/// `product_here` into the columns of `out` from `first` on, whose rows are `stride` long.
+pub(crate) fn product_beside(out: &mut [f32], stride: usize, first: usize, a: View, b: View) {
+    let (a, b) = (a.mat(), b.mat());
+    let out = MatMut::from_row_major_slice_mut(out, a.nrows(), stride).subcols_mut(first, b.ncols());
+    matmul(out, Accum::Replace, a, b, 1.0, Par::Seq);
+}
+
 /// `out = A B` for a product that is symmetric: half of it is computed.
 pub(crate) fn symmetric_product(out: &mut [f32], a: View, b: View) {
     const SHARE: usize = 64;

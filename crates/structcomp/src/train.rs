@@ -17,6 +17,7 @@ use crate::{
     Activation, Budget, Compressed, Csr, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
     Normalization, Optimizer, OwnObjective, Partition, Propagation, Result, Seed,
 };
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -422,7 +423,12 @@ impl<'a> Trainer<'a> {
         };
         self.gradient = gradient;
         self.adam.step(&mut self.parameters, &self.gradient);
-        if !loss.is_finite() || !self.parameters.iter().all(|parameter| parameter.is_finite()) {
+        if !loss.is_finite()
+            || !self
+                .parameters
+                .par_chunks(1 << 14)
+                .all(|some| some.iter().all(|parameter| parameter.is_finite()))
+        {
             return Err(Error::Input(format!(
                 "training {} went beyond all numbers in epoch {}; lower the learning rate",
                 self.training.model.name(),

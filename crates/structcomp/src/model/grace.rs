@@ -7,6 +7,7 @@ use crate::Result;
 use crate::linalg::dot;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, PoisonError};
 
 /// InfoNCE between both views, over rows of a projection head scaled to length one.
 ///
@@ -35,11 +36,23 @@ impl Default for Grace {
 impl Grace {
     pub(super) fn objective(&self) -> Result<Box<dyn Objective>> {
         positive("tau", self.tau)?;
-        Ok(Box::new(self.clone()))
+        Ok(Box::new(Views::new(self)))
     }
 }
 
-impl Objective for Grace {
+struct Views {
+    tau: f64,
+    /// For similarities.
+    room: Mutex<Vec<f32>>,
+}
+
+impl Views {
+    fn new(grace: &Grace) -> Self {
+        Self { tau: grace.tau, room: Mutex::default() }
+    }
+}
+
+impl Objective for Views {
     fn loss(&self, z: Vec<f32>, width: usize, _: usize) -> Result<Loss> {
         let rows = Unitary::new(z, width);
         let p = &rows.values[..];
@@ -49,7 +62,9 @@ impl Objective for Grace {
         let count = half / width;
 
         // The largest term e^(1/τ) is taken out of all, and put back in the loss.
-        let (sums, mut gradient) = similarities::sums_and_gradient(p, width, self.tau as f32, KEPT);
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sums, mut gradient) =
+            similarities::sums_and_gradient(p, width, self.tau as f32, KEPT, &mut room);
         let logs = sums.iter().map(|sum| sum.ln() + 1.0 / self.tau).sum::<f64>();
         let agreement: f64 =
             p.par_chunks(width).zip(partners()).map(|(a, b)| dot(a, b)).collect::<Vec<_>>().iter().sum();
@@ -130,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_formula() {
-        let objective = Grace { tau: 0.4, projection: None };
+        let objective = Views::new(&Grace { tau: 0.4, projection: None });
         let views = [some_rows(7, 5, 1), some_rows(7, 5, 2)];
         check_gradient(&objective, &views, 5, |views| twin(views, 5, 0.4));
     }
@@ -139,7 +154,7 @@ mod tests {
     fn more_rows_than_a_tile_make_no_difference() {
         let rows = 300;
         let views = [some_rows(rows, 6, 3), some_rows(rows, 6, 4)];
-        let loss = Grace::default().loss(views.concat(), 6, 0).unwrap();
+        let loss = Views::new(&Grace::default()).loss(views.concat(), 6, 0).unwrap();
         let exact: Vec<Vec<f64>> =
             views.iter().map(|view| view.iter().map(|&z| z as f64).collect()).collect();
         assert!((loss.value - twin(&exact, 6, 0.5)).abs() < 1e-5);
@@ -158,7 +173,7 @@ mod tests {
     fn a_row_of_zeros_has_no_gradient() {
         let mut views = [some_rows(5, 4, 1), some_rows(5, 4, 2)];
         views[0][..4].fill(0.0);
-        let loss = Grace::default().loss(views.concat(), 4, 0).unwrap();
+        let loss = Views::new(&Grace::default()).loss(views.concat(), 4, 0).unwrap();
         assert!(loss.value.is_finite() && loss.gradient[..4].iter().all(|&g| g == 0.0));
     }
 }

@@ -1,6 +1,6 @@
 //! Similarities of all pairs of rows, of which only as many are held at once as memory allows.
 
-use crate::linalg::{Sum, View, exp, product_here};
+use crate::linalg::{Sum, View, exp, product_beside, product_here};
 use crate::vectors::{Kernel, Unit};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
@@ -10,10 +10,17 @@ const TILE: usize = 256;
 
 /// For rows P of length one and E = exp((PPᵀ − 1)/τ) with a diagonal of zeros: the row sums D of E, and
 /// (E ∘ (1/Dᵢ + 1/Dⱼ)) P. At most `kept` bytes of E are stored between the two.
-pub(super) fn sums_and_gradient(p: &[f32], width: usize, tau: f32, kept: usize) -> (Vec<f64>, Vec<f32>) {
+/// `room` is kept from call to call, since the system takes its time to hand out as much.
+pub(super) fn sums_and_gradient(
+    p: &[f32],
+    width: usize,
+    tau: f32,
+    kept: usize,
+    room: &mut Vec<f32>,
+) -> (Vec<f64>, Vec<f32>) {
     let rows = Rows { p, width, count: p.len() / width, inverse: 1.0 / tau, unit: Unit::widest() };
     match rows.count * rows.count <= kept / size_of::<f32>() {
-        true => rows.stored(),
+        true => rows.stored(room),
         false => rows.streamed(),
     }
 }
@@ -33,25 +40,20 @@ impl Rows<'_> {
 
     /// By blocks of rows. In each block the columns from its own rows on are computed; what lies left of
     /// them is the transpose of what lies above.
-    fn stored(&self) -> (Vec<f64>, Vec<f32>) {
+    fn stored(&self, room: &mut Vec<f32>) -> (Vec<f64>, Vec<f32>) {
         let Self { width, count, .. } = *self;
         // Small blocks, since the first have more columns than the last.
         let block = (count / 16).next_multiple_of(32).clamp(32, 128);
-        let mut e = vec![0f32; count * count];
+        room.resize(count * count, 0.0);
+        let e = &mut room[..];
         let partial: Vec<(Vec<f64>, Vec<f64>)> = e
             .par_chunks_mut(block * count)
             .enumerate()
             .map(|(at, e)| {
                 let first = at * block;
                 let rows = first..first + e.len() / count;
-                let mut part = vec![0f32; rows.len() * (count - first)];
-                product_here(&mut part, self.view(rows.clone()), self.view(first..count).t(), Sum::Set);
-                let mut tile = Tile { values: &mut part, cols: count - first };
-                let sums = tile.exponentials(self, Some(rows.len()));
-                for (to, from) in e.chunks_mut(count).zip(part.chunks(count - first)) {
-                    to[first..].copy_from_slice(from);
-                }
-                sums
+                product_beside(e, count, first, self.view(rows.clone()), self.view(first..count).t());
+                Tile { values: e, stride: count, first }.exponentials(self, Some(rows.len()))
             })
             .collect();
         let mut sums = vec![0f64; count];
@@ -71,7 +73,7 @@ impl Rows<'_> {
             }
         });
         let mut out = vec![0f32; self.p.len()];
-        let all = View::new(&e, count);
+        let all = View::new(e, count);
         out.par_chunks_mut(block * width).enumerate().for_each(|(at, out)| {
             let rows = at * block..at * block + out.len() / width;
             product_here(
@@ -173,25 +175,27 @@ impl<T> Task<'_, T> {
             let panel = self.rows.view(self.panel.clone());
             product_here(values, self.rows.view(rows.clone()), panel.t(), Sum::Set);
             let diagonal = start == self.panel.start;
-            each(rows, out, &mut Tile { values, cols: self.panel.len() }, diagonal);
+            each(rows, out, &mut Tile { values, stride: self.panel.len(), first: 0 }, diagonal);
         }
     }
 }
 
-/// Products of some rows with others.
+/// Products of some rows with others, in the columns from `first` on.
 struct Tile<'a> {
     values: &'a mut [f32],
-    cols: usize,
+    stride: usize,
+    first: usize,
 }
 
 impl Tile<'_> {
     /// Makes them similarities, and adds up rows and columns. With a number of rows, the tile starts on the
     /// diagonal: that is zero, and the columns of these rows are not added up, since their sums are the rows'.
     fn exponentials(&mut self, of: &Rows, on_diagonal: Option<usize>) -> (Vec<f64>, Vec<f64>) {
-        let rows = self.values.len() / self.cols;
-        let (mut of_rows, mut of_columns) = (vec![0f64; rows], vec![0f64; self.cols]);
-        let mut columns = vec![0f32; self.cols];
-        for (row, values) in self.values.chunks_mut(self.cols).enumerate() {
+        let (rows, cols) = (self.values.len() / self.stride, self.stride - self.first);
+        let (mut of_rows, mut of_columns) = (vec![0f64; rows], vec![0f64; cols]);
+        let mut columns = vec![0f32; cols];
+        for (row, values) in self.values.chunks_mut(self.stride).enumerate() {
+            let values = &mut values[self.first..];
             let mut sum = 0.0;
             let diagonal = on_diagonal.map(|_| row);
             of.unit.run(Exponentials {
@@ -298,7 +302,7 @@ mod tests {
             let p: Vec<f32> = some_rows(count, width, 3).iter().map(|x| x * 0.4).collect();
             let (sums, gradient) = naive(&p, width, 0.5);
             for kept in [usize::MAX, 0] {
-                let (got_sums, got) = sums_and_gradient(&p, width, 0.5, kept);
+                let (got_sums, got) = sums_and_gradient(&p, width, 0.5, kept, &mut vec![7.0; 10]);
                 assert!(
                     got_sums.iter().zip(&sums).all(|(a, b)| (a / b - 1.0).abs() < 1e-5),
                     "{count} {kept}"
@@ -316,7 +320,7 @@ mod tests {
         for kept in [usize::MAX, 0] {
             let run = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| sums_and_gradient(&p, 8, 0.5, kept))
+                pool.install(|| sums_and_gradient(&p, 8, 0.5, kept, &mut Vec::new()))
             };
             let one = run(1);
             assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
