@@ -200,7 +200,7 @@ fn weights_and_settings_that_cannot_be_are_refused() {
     let folder = folder();
     let short = ["train", "--epochs", "2", "--hidden", "8", "--out"];
     let said = stdout(folder.path(), &[&short[..], &["w.safetensors"]].concat());
-    assert!(said.starts_with("demo (synthetic): sce (2,708 nodes"), "{said}");
+    assert!(said.starts_with("demo (synthetic): cca-ssg (2,708 nodes"), "{said}");
     std::fs::write(folder.path().join("foreign.safetensors"), [&2u64.to_le_bytes()[..], b"{}"].concat())
         .unwrap();
     let whole = std::fs::read(folder.path().join("w.safetensors")).unwrap();
