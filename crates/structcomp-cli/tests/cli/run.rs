@@ -216,7 +216,7 @@ fn weights_and_settings_that_cannot_be_are_refused() {
         (&["embed", "--weights", "w.safetensors", "--out", "edges.txt/z.npy"], 1, "edges.txt"),
         (&["train", "--out", "w.npy"], 1, ".safetensors"),
         (&["train", "--epochs", "1", "--hidden", "8", "--out", "edges.txt/w.safetensors"], 1, "edges.txt"),
-        (&["train", "--tau", "0.5", "--out", "v.safetensors"], 1, "sce has no --tau"),
+        (&["train", "--tau", "0.5", "--out", "v.safetensors"], 1, "cca-ssg has no --tau"),
         (&["train", "--model", "grace", "--tau", "0", "--out", "v.safetensors"], 1, "tau must be above 0"),
         (&["train", "--resume", "--out", "v.safetensors"], 1, "leave out --resume"),
         (&["train", "--mode", "full", "--drop-edges", "0.1,1", "--out", "v.safetensors"], 1, "below 1"),
