@@ -45,8 +45,8 @@ __all__ = [
     "load_dataset",
     "partition",
     "preset",
-    "recipe",
     "propagate",
     "quality",
+    "recipe",
     "train",
 ]

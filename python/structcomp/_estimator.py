@@ -456,7 +456,7 @@ def preset(model: str, dataset: str, *, paper: bool = False) -> Optional[dict[st
 def recipe(
     X: Any, adjacency: Any = None, *, random_state: Any = None, n_threads: Optional[int] = None
 ) -> dict[str, Any]:
-    """Parameters for data of which nothing is known: what the command line trains with when no model is named.
+    """Parameters for data of which nothing is known: those of the command line when no model is named.
 
     Parameters
     ----------

@@ -21,9 +21,9 @@ __all__ = [
     "load",
     "partition",
     "preset",
-    "recipe",
     "propagate",
     "quality",
+    "recipe",
     "train",
 ]
 
