@@ -6,6 +6,9 @@
 //!
 //! Choosing sees a fifth of each class, at least 50 nodes of it, always the same ones: 20 random nodes
 //! a class to learn from, the others of that part to be judged on, 20 times. No other label is read.
+//!
+//! The environment variable `LENGTHS` judges other scales of the embedding beside its own, such as
+//! `c1.97,r3`: see `lengthened`.
 
 #![allow(clippy::print_stdout)] // how it answers
 

@@ -89,7 +89,7 @@ impl Preset {
         Ok(Some(preset))
     }
 
-    /// How to train on data of which nothing is known: one recipe for all, whose two choices look at the graph
+    /// How to train on data of which nothing is known: one recipe for all, whose choices look at the graph
     /// and the features and at no label.
     ///
     /// A linear encoder is trained by CCA-SSG until the views of a cluster agree, then scaled to the mean
