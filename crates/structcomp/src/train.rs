@@ -363,6 +363,12 @@ impl<'a> Trainer<'a> {
         let gram = rows.still().filter(|_| linear);
         let gram = gram.and_then(|x| Gram::if_cheaper(&*objective, x, training.hidden));
         let sample = rows.still().filter(|_| !model.two_views()).map(|x| x.spread_rows(stop::SAMPLE));
+        let agrees = model.two_views() && !matches!(model, Model::Own(_));
+        if training.stop == Stop::Auto && !agrees && sample.is_none() {
+            return Err(Error::Input(
+                "this training has no measure to stop by; give a number of epochs".into(),
+            ));
+        }
         let initial = network.initial(seed);
         let (rate, decay) = (training.learning_rate as f32, training.weight_decay as f32);
         Ok(Self {
@@ -400,28 +406,11 @@ impl<'a> Trainer<'a> {
     /// One epoch.
     pub fn step(&mut self) -> Result<Epoch> {
         let epoch = self.losses.len();
+        // Taken out while it is written to, and put back whatever comes of it.
         let mut gradient = std::mem::take(&mut self.gradient);
-        let mut agreement = None;
-        let loss = match (&self.gram, self.objective.quadratic(), self.rows.still()) {
-            (Some(gram), Some(quadratic), Some(Features::Dense(x))) => {
-                let outputs = self.network.outputs();
-                let parameters = self.parameters.split_at(self.parameters.len() - outputs);
-                gram.loss(quadratic, x, parameters, epoch, gradient.split_at_mut(parameters.0.len()))?
-            }
-            _ => {
-                // x = PᵀX, and below it for two views x' with members dropped.
-                let rows = self.rows_of(epoch)?;
-                let messages = rows.messages.as_deref();
-                // z = f(x), the loss with its gradient in z, and that in the parameters of f.
-                let (z, trace) = self.network.forward(&self.parameters, &rows.x, messages);
-                let loss = self.objective.loss(z, self.network.outputs(), epoch)?;
-                agreement = loss.agreement;
-                let of_z = loss.gradient;
-                self.network.backward(&self.parameters, &rows.x, messages, trace, of_z, &mut gradient);
-                loss.value
-            }
-        };
+        let outcome = self.loss(epoch, &mut gradient);
         self.gradient = gradient;
+        let (loss, agreement) = outcome?;
         self.adam.step(&mut self.parameters, &self.gradient);
         if !loss.is_finite()
             || !self
@@ -443,6 +432,26 @@ impl<'a> Trainer<'a> {
         self.losses.push(loss);
         self.settled.push(settled);
         Ok(Epoch { number: epoch + 1, loss, settled: self.settled_at(epoch) })
+    }
+
+    /// The loss of an epoch, and how alike the views are; the gradient is written.
+    fn loss(&self, epoch: usize, gradient: &mut [f32]) -> Result<(f64, Option<f64>)> {
+        let (parameters, outputs) = (&self.parameters[..], self.network.outputs());
+        if let (Some(gram), Some(quadratic), Some(Features::Dense(x))) =
+            (&self.gram, self.objective.quadratic(), self.rows.still())
+        {
+            let parameters = parameters.split_at(parameters.len() - outputs);
+            let gradient = gradient.split_at_mut(parameters.0.len());
+            return Ok((gram.loss(quadratic, x, parameters, epoch, gradient)?, None));
+        }
+        // x = PᵀX, and below it for two views x' with members dropped.
+        let rows = self.rows_of(epoch)?;
+        let messages = rows.messages.as_deref();
+        // z = f(x), the loss with its gradient in z, and that in the parameters of f.
+        let (z, trace) = self.network.forward(parameters, &rows.x, messages);
+        let loss = self.objective.loss(z, outputs, epoch)?;
+        self.network.backward(parameters, &rows.x, messages, trace, loss.gradient, gradient);
+        Ok((loss.value, loss.agreement))
     }
 
     fn rows_of(&self, epoch: usize) -> Result<Seen<'_>> {

@@ -50,6 +50,8 @@ impl Trainer<'_> {
     pub(super) fn settled_at(&self, epoch: usize) -> f64 {
         match self.training.model.two_views() {
             true => self.settled[epoch],
+            // Nothing is known of rows that pass messages.
+            false if self.sample.is_none() => 0.0,
             false => (1.0 - self.settled[epoch] / self.settled[0].max(1.0)).max(0.0),
         }
     }
@@ -113,6 +115,18 @@ mod tests {
         let (epochs, settled, hops) = trained(20.0, cca());
         assert!(epochs == 5 && settled[4] < 0.76, "{settled:?}");
         assert_eq!(hops, [0.5, 0.5], "of noise a node hears itself more");
+    }
+
+    #[test]
+    fn where_nothing_is_measured_training_does_not_stop_by_itself() {
+        let graph = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)]).unwrap();
+        let x = Features::Dense(Dense::new(4, 2, vec![1.0, 2.0, 0.0, 1.0, 3.0, 0.0, 1.0, 1.0]).unwrap());
+        let gcn = Training { hidden: 3, encoder: Some(EncoderKind::Gcn), epochs: 4, ..Training::default() };
+        let trained = gcn.train(Inputs::Nodes(&x), &graph, Seed(0), |_| true).unwrap();
+        assert_eq!(trained.settled, [0.0; 4]);
+        let auto = Training { stop: Stop::Auto, ..gcn };
+        let error = auto.train(Inputs::Nodes(&x), &graph, Seed(0), |_| true).unwrap_err();
+        assert!(error.to_string().contains("no measure to stop by"), "{error}");
     }
 
     #[test]
