@@ -1,5 +1,9 @@
 //! Settings for known data and models, and a recipe for all data.
 
+mod full;
+
+pub use full::FullPreset;
+
 use crate::{Activation, CcaSsg, Coles, EncoderKind, Features, Graph, Model, Result, Seed, Stop, Training};
 use rand::RngExt;
 
