@@ -99,7 +99,11 @@ impl Report {
         let mut text = String::new();
         for section in self.sections.iter().filter(|section| experiments.contains(&section.experiment)) {
             let _ = write!(text, "{}\n{}\n", section.experiment.title(), section.protocol);
-            section.tables.iter().for_each(|table| text += &table.text());
+            section.tables.iter().for_each(|table| match table.is_settings() {
+                // A terminal has room for what is ours; the page has all.
+                true => text += &table.first_and_last().text(),
+                false => text += &table.text(),
+            });
             section.notes.iter().for_each(|note| text += &format!("\n{note}\n"));
             text.push('\n');
         }
@@ -108,6 +112,21 @@ impl Report {
 }
 
 impl Table {
+    /// Whether it is all text, as settings are.
+    pub(super) fn is_settings(&self) -> bool {
+        self.texts == self.head.len()
+    }
+
+    fn first_and_last(&self) -> Self {
+        let ends = |row: &Vec<String>| row.first().into_iter().chain(row.last()).cloned().collect();
+        Self {
+            caption: "Settings that are ours; the page has all, and whose they are".into(),
+            head: self.head.first().into_iter().chain(self.head.last()).copied().collect(),
+            rows: self.rows.iter().map(ends).collect(),
+            texts: 2,
+        }
+    }
+
     fn markdown(&self) -> String {
         let row = |cells: &mut dyn Iterator<Item = &str>| {
             let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
@@ -160,7 +179,7 @@ mod tests {
 
     #[test]
     fn tables_are_set_for_terminals_and_for_markdown() {
-        assert_eq!(table().text(), "\nTwo rows\n  what    much\n  a|b     1.00\n  Â²X    -12.50\n");
+        assert_eq!(table().text(), "\nTwo rows\n  what    much\n  a|b     1.00\n  Â²X   -12.50\n");
         assert_eq!(
             table().markdown(),
             "\nTwo rows\n\n| what | much |\n| --- | ---: |\n| a\\|b | 1.00 |\n| Â²X | -12.50 |\n"

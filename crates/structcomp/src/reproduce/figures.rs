@@ -84,7 +84,7 @@ impl Dots<'_> {
             svg.label((LEFT - 10.0, y + 4.5), 13.0, INK, Anchor::End, &row.name);
             // The first kind is drawn last, on top.
             for &kind in used.iter().rev() {
-                if let Some(value) = row.values[kind] {
+                if let Some(value) = row.values[kind].filter(|&value| scale.shows(value)) {
                     self.marks[kind].1.draw(&mut svg, (scale.place(value), y));
                 }
             }
@@ -188,7 +188,8 @@ impl Panels<'_> {
                 around.extend(edge(-1.0).iter().rev().map(place));
                 svg.area(&around, line.color, 0.13);
             }
-            let drawn: Vec<(f64, f64)> = line.points.iter().map(place).collect();
+            let shown = line.points.iter().filter(|point| x.shows(point.0) && y.shows(point.1));
+            let drawn: Vec<(f64, f64)> = shown.map(place).collect();
             line.stroke(svg, &drawn);
             if !line.band.is_empty() {
                 drawn.iter().for_each(|&point| svg.dot(point, 3.0, line.color));
@@ -226,6 +227,11 @@ impl Scale {
         }
         let room = ((high - low) * 0.04).max(high.abs() * 1e-6).max(1e-9);
         Some(Self { log, low: low - room, high: high + room, from, to })
+    }
+
+    /// Whether a number has a place.
+    fn shows(&self, value: f64) -> bool {
+        value.is_finite() && (!self.log || value > 0.0)
     }
 
     fn place(&self, value: f64) -> f64 {

@@ -51,7 +51,7 @@ fn section(section: &Section) -> String {
     }
     for table in tables {
         // Long texts are for those who ask.
-        match table.texts == table.head.len() {
+        match table.is_settings() {
             true => {
                 text += &format!("<details><summary>Settings</summary>\n{}</details>\n", self::table(table))
             }
@@ -67,7 +67,7 @@ fn table(table: &Table) -> String {
         let _ = writeln!(text, "<caption>{}</caption>", escaped(&table.caption));
     }
     let class = |at: usize| match at < table.texts {
-        true if table.texts == table.head.len() => " class=\"long\"",
+        true if table.is_settings() => " class=\"long\"",
         true => "",
         false => " class=\"number\"",
     };

@@ -89,8 +89,7 @@ fn values(training: &Training, setup: &Setup, mode: Mode) -> Vec<Setting> {
         add("feature-norm", text(&|| serde_json::to_value(setup.feature_norm)));
     }
     if let Ok(Value::Object(model)) = serde_json::to_value(&training.model) {
-        let own =
-            model.iter().filter(|(name, value)| *name != "name" && (value.is_number() || value.is_boolean()));
+        let own = model.iter().filter(|(name, value)| *name != "name" && value.is_number());
         own.for_each(|(name, value)| add(name, value.to_string()));
     }
     if mode == Mode::Full && training.model.two_views() {

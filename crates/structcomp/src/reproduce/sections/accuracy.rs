@@ -75,7 +75,7 @@ fn numbers(cell: &Cell, judged: &Judged) -> Vec<String> {
     let spread = |spread: &Spread| format!("{:.2} ± {:.2}", spread.mean, spread.std);
     let mean = |spread: &Spread| format!("{:.2}", spread.mean);
     vec![
-        cell.paper.map_or_else(|| "–".into(), |paper| format!("{} ± {}", paper.mean, paper.std)),
+        cell.paper.map_or_else(|| "–".into(), |paper| format!("{:?} ± {:?}", paper.mean, paper.std)),
         spread(&judged.ours),
         cell.paper.map_or_else(|| "–".into(), |paper| format!("{:+.2}", judged.ours.mean - paper.mean)),
         mean(&judged.features),
