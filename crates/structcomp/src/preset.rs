@@ -56,7 +56,7 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// Our setting for a model on a dataset: the paper's but for those that `docs/results.md` tells of, which
+    /// Our setting for a model on a dataset: the paper's but for those that `docs/recipe.md` tells of, which
     /// were chosen on a part of the labels kept for choosing.
     pub fn ours(model: &str, dataset: &str) -> Result<Option<Self>> {
         let Some(mut preset) = Self::paper(model, dataset)? else { return Ok(None) };

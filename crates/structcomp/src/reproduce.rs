@@ -40,6 +40,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use store::Parts;
 
 /// What to reproduce, and how.
 ///
@@ -261,7 +262,8 @@ impl Plan {
         let started = Instant::now();
         let cell = &planned.cell;
         let source: Arc<Source> = self.sources.get(&cell.dataset)?;
-        let outcome = self.outcome(cell, &source, stop)?;
+        let parts = Parts::of(&self.settings.out, &planned.key);
+        let outcome = self.outcome(cell, &source, &parts, stop)?;
         let cores = rayon::current_num_threads() as f64 / workers as f64;
         let finished = Finished {
             cell: cell.clone(),
@@ -274,14 +276,15 @@ impl Plan {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         finished.write(&self.settings.out)?;
+        parts.clear()?;
         Ok(finished)
     }
 
-    fn outcome(&self, cell: &Cell, source: &Source, stop: &AtomicBool) -> Result<Outcome> {
+    fn outcome(&self, cell: &Cell, source: &Source, parts: &Parts, stop: &AtomicBool) -> Result<Outcome> {
         let repeats = &self.repeats;
         Ok(match &cell.task {
             Task::Accuracy(setup) => {
-                Outcome::Accuracy(Box::new(judge::judge(cell, setup, source, repeats, stop)?))
+                Outcome::Accuracy(Box::new(judge::judge(cell, setup, source, repeats, parts, stop)?))
             }
             Task::LossTrend(setup) => Outcome::LossTrend(trend::trend(setup, source, repeats, stop)?),
             Task::Theory(setup) => Outcome::Theory(Box::new(theory::theory(setup, source, repeats)?)),

@@ -16,6 +16,11 @@ const RATES: [f64; 9] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0];
 /// A synthetic graph with Flickr's counts.
 pub(super) const FLICKR: &str = "synthetic-flickr";
 
+/// Whether a model compares two views of the graph, and what these leave out matters.
+pub(super) fn two_views(model: &Model) -> bool {
+    matches!(model.name(), "grace" | "cca-ssg" | "blockgcl" | "bgrl")
+}
+
 impl Experiment {
     /// The cells of the experiment; an error where it needs a model that there is not.
     pub(super) fn cells(self) -> Result<Vec<Cell>> {

@@ -1,5 +1,6 @@
 //! How long a cell will take and how much memory: by counting what it multiplies, and by finished cells.
 
+use super::cells::two_views;
 use super::source::Source;
 use super::{Cell, Finished, Mode, Repeats, Setup, Task};
 use crate::{EncoderKind, Result, Training};
@@ -15,7 +16,7 @@ pub(super) struct Need {
 
 /// Multiplications and additions a second and core, all kinds of work together: a cautious guess, which the
 /// first finished cells correct.
-const SPEED: f64 = 1e10;
+const SPEED: f64 = 4e10;
 
 impl Need {
     pub(super) fn of(cell: &Cell, source: &Source, repeats: &Repeats) -> Result<Self> {
@@ -81,7 +82,7 @@ impl Size {
     /// Operations of an epoch.
     fn epoch(&self, training: &Training) -> f64 {
         let (h, layers) = (training.hidden as f64, training.layers as f64);
-        let views = if training.model.two_views() { 2.0 } else { 1.0 };
+        let views = if two_views(&training.model) { 2.0 } else { 1.0 };
         let hops = match training.encoder {
             Some(EncoderKind::Ssgc) => training.hops.unwrap_or(16) as f64,
             _ => layers,
@@ -114,7 +115,7 @@ impl Size {
 
     fn bytes(&self, training: &Training) -> u64 {
         let h = training.hidden as f64;
-        let views = if training.model.two_views() { 2.0 } else { 1.0 };
+        let views = if two_views(&training.model) { 2.0 } else { 1.0 };
         let weights = 6.0 * self.width * h;
         let rows = views * self.rows * (h * (3.0 * training.layers as f64 + 3.0) + self.width);
         let pairs =

@@ -2,11 +2,13 @@
 
 use super::outcome::{Judged, Spread, against};
 use super::source::Source;
+use super::store::Parts;
 use super::{Cell, Mode, Repeats, Setup};
 use crate::{
     Accuracy, Compressed, Error, Features, Graph, Inputs, Partition, Partitioning, Preset, Probe, Result,
     Seed, SplitSet, Trained, Training,
 };
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -22,17 +24,24 @@ pub(super) fn interrupted() -> Error {
     Error::Input(INTERRUPTED.into())
 }
 
-/// Trains with every seed and judges each embedding.
+/// Trains with every seed and judges each embedding; seeds that are in `parts` are not done again.
 pub(super) fn judge(
     cell: &Cell,
     setup: &Setup,
     source: &Source,
     repeats: &Repeats,
+    parts: &Parts,
     stop: &AtomicBool,
 ) -> Result<Judged> {
-    let mut all = Vec::new();
+    let mut all: Vec<Once> = Vec::new();
     for seed in repeats.each() {
-        all.push(Bench::new(cell, setup, source, repeats, seed)?.run(stop)?);
+        if let Some(once) = parts.read(seed) {
+            all.push(once);
+            continue;
+        }
+        let once = Bench::new(cell, setup, source, repeats, seed)?.run(stop)?;
+        parts.write(seed, &once)?;
+        all.push(once);
     }
     let spread = |of: &dyn Fn(&Once) -> Option<&Accuracy>| {
         let accuracies: Vec<Accuracy> = all.iter().filter_map(of).cloned().collect();
@@ -54,6 +63,7 @@ pub(super) fn judge(
 }
 
 /// The accuracies of one seed.
+#[derive(Serialize, Deserialize)]
 struct Once {
     ours: Accuracy,
     features: Accuracy,

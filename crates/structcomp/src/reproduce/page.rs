@@ -17,8 +17,8 @@ nav a { margin-right: .8rem; }
 code { font-size: .9em; }
 td.long { min-width: 9rem; }
 details summary { cursor: pointer; margin-top: .6rem; }
-@media screen and (prefers-color-scheme: dark) { a { color: #7cc4f0; } caption { color: #aaa; } }
-@media (max-width: 30rem) { svg text { font-size: revert-layer; } figure { overflow-x: auto; } figure svg { min-width: 34rem; } }
+@media screen and (prefers-color-scheme: dark) { a { color: #7cc4f0; } caption { color: #aaa; } svg circle[fill='#0072b2'] { fill: #56b4e9; } }
+@media (max-width: 30rem) { figure { overflow-x: auto; } figure svg { min-width: 34rem; } }
 @media print { .scroll { overflow: visible; } .scroll table { font-size: 8pt; } section { break-inside: auto; } figure { break-inside: avoid; } }
 ";
 
@@ -26,7 +26,7 @@ pub(super) fn html(report: &Report) -> String {
     let mut page = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n");
     page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
     let _ =
-        write!(page, "<title>StructComp reproduced</title>\n<style>{STYLE}{MORE}</style>\n</head>\n<body>\n");
+        write!(page, "<title>StructComp reproduced</title>\n<style>{style}{MORE}</style>\n</head>\n<body>\n");
     page += "<h1>StructComp reproduced</h1>\n<p class=\"faint\">The paper's tables and figures made anew, beside what \
              it prints and beside no training. Accuracies are percent of test nodes told right; differences are ours \
              less the paper's.</p>\n<nav>";

@@ -1,5 +1,6 @@
 //! Whose the settings of a cell are.
 
+use super::cells::two_views;
 use super::{Mode, Setting, Setup, Task};
 use crate::{FeatureNorm, Preset, Result, Training};
 use serde_json::Value;
@@ -92,7 +93,7 @@ fn values(training: &Training, setup: &Setup, mode: Mode) -> Vec<Setting> {
         let own = model.iter().filter(|(name, value)| *name != "name" && value.is_number());
         own.for_each(|(name, value)| add(name, value.to_string()));
     }
-    if mode == Mode::Full && training.model.two_views() {
+    if mode == Mode::Full && two_views(&training.model) {
         let [first, second] = training.augment.drop_edges;
         add("drop-edges", format!("{first}, {second}"));
         let [first, second] = training.augment.mask_features;

@@ -1,8 +1,8 @@
 //! Finished cells, each a file of its own that appears whole or not at all.
 
 use super::{Cell, Outcome, Repeats};
-use crate::{Error, Result, write_text};
-use serde::{Deserialize, Serialize};
+use crate::{Error, Result, Seed, write_text};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -65,5 +65,38 @@ impl Finished {
         }
         all.sort_by_key(|finished| (finished.cell.experiment, finished.cell.name()));
         Ok(all)
+    }
+}
+
+/// The seeds of a cell under way that are done, each a file until the cell is finished.
+pub(super) struct Parts {
+    folder: PathBuf,
+}
+
+impl Parts {
+    /// Those of a cell with this fingerprint.
+    pub(super) fn of(out: &Path, key: &str) -> Self {
+        Self { folder: out.join("under-way").join(key) }
+    }
+
+    fn file(&self, seed: Seed) -> PathBuf {
+        self.folder.join(format!("{}.json", seed.0))
+    }
+
+    pub(super) fn read<T: DeserializeOwned>(&self, seed: Seed) -> Option<T> {
+        serde_json::from_str(&fs::read_to_string(self.file(seed)).ok()?).ok()
+    }
+
+    pub(super) fn write(&self, seed: Seed, part: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_string(part).map_err(|error| Error::Input(error.to_string()))?;
+        write_text(self.file(seed), &text)
+    }
+
+    /// Takes the files away once the cell's own is written.
+    pub(super) fn clear(&self) -> Result<()> {
+        match self.folder.exists() {
+            true => fs::remove_dir_all(&self.folder).map_err(Error::io(&self.folder)),
+            false => Ok(()),
+        }
     }
 }

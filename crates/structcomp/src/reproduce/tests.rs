@@ -88,6 +88,7 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
     });
     assert_eq!((tally.finished, tally.interrupted), (3 - first.len(), false));
     assert_eq!(demo(folder.path()).to_do(), 0);
+    assert_eq!(std::fs::read_dir(folder.path().join("under-way")).unwrap().count(), 0, "parts are cleared");
     let all = Finished::read_all(folder.path()).unwrap();
     assert_eq!(all.len(), 3);
     for finished in &all {
@@ -138,4 +139,17 @@ fn filters_that_leave_nothing_are_errors() {
     assert_eq!(chosen(full), ["amazon-photo/sce/full"]);
     let none = Reproduction { seeds: 0, ..Reproduction::default() };
     assert!(none.plan().err().unwrap().to_string().contains("at least one seed"));
+}
+
+#[test]
+fn seeds_that_were_done_are_not_done_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = Parts::of(folder.path(), "a key");
+    assert_eq!(parts.read::<Vec<u32>>(Seed(3)), None);
+    parts.write(Seed(3), &vec![1, 2]).unwrap();
+    assert_eq!(parts.read::<Vec<u32>>(Seed(3)), Some(vec![1, 2]));
+    assert_eq!(parts.read::<Vec<u32>>(Seed(4)), None);
+    parts.clear().unwrap();
+    assert_eq!(parts.read::<Vec<u32>>(Seed(3)), None);
+    parts.clear().unwrap();
 }
