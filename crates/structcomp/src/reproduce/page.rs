@@ -25,6 +25,8 @@ details summary { cursor: pointer; margin-top: .6rem; }
 pub(super) fn html(report: &Report) -> String {
     let mut page = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n");
     page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
+    // Figures scroll on a phone, so their letters need not grow.
+    let style = STYLE.replace("svg text { font-size: 20px; }", "");
     let _ =
         write!(page, "<title>StructComp reproduced</title>\n<style>{style}{MORE}</style>\n</head>\n<body>\n");
     page += "<h1>StructComp reproduced</h1>\n<p class=\"faint\">The paper's tables and figures made anew, beside what \
