@@ -84,7 +84,7 @@ impl Report {
             let Section { experiment, protocol, tables, figures, notes } = section;
             let name = experiment.name();
             let _ = write!(text, "\n## {}\n\n`structcomp reproduce {name}`\n\n", experiment.title());
-            let _ = write!(text, "{} {protocol}\n", experiment.about());
+            let _ = writeln!(text, "{} {protocol}", experiment.about());
             notes.iter().for_each(|note| text += &format!("\n{note}\n"));
             for figure in figures {
                 let _ = write!(text, "\n![{}](figures/{}.svg)\n", figure.about, figure.name);
