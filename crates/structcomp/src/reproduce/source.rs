@@ -4,8 +4,8 @@ use super::cells::FLICKR;
 use super::{Repeats, Setup};
 use crate::data::{self, FeatureKind, Synthetic};
 use crate::{
-    Accuracy, Budget, Dataset, Error, Features, Graph, Labels, Normalization, PAPER_TRAIN_PER_CLASS, Probe,
-    Propagation, Result, Seed, Split, SplitSet,
+    Accuracy, Budget, Dataset, Dense, Error, Features, Graph, Labels, NodeIds, Normalization,
+    PAPER_TRAIN_PER_CLASS, Probe, Propagation, Repairs, Result, Seed, Split, SplitSet,
 };
 use rand::seq::SliceRandom;
 use std::collections::HashMap;
@@ -88,14 +88,16 @@ fn flickr() -> Synthetic {
 /// A node joined to 1999 others, all with the same feature.
 fn star() -> Result<Dataset> {
     let edges: Vec<(u32, u32)> = (1..2000).map(|leaf| (0, leaf)).collect();
-    let small = Synthetic { nodes: 10, edges: 9, ..Synthetic::default() };
+    let source = data::Source { format: "synthetic", synthetic: true, ..data::Source::default() };
     Ok(Dataset {
         name: "star".into(),
         graph: Graph::from_edges(2000, &edges)?,
-        features: Some(Features::Dense(crate::Dense::new(2000, 1, vec![1.0; 2000])?)),
+        features: Some(Features::Dense(Dense::new(2000, 1, vec![1.0; 2000])?)),
         labels: None,
         splits: Vec::new(),
-        ..small.generate(Seed(0))?
+        ids: NodeIds::Implicit,
+        repairs: Repairs::default(),
+        source,
     })
 }
 
@@ -207,6 +209,15 @@ mod tests {
             assert!(split.test.iter().all(|node| seen.binary_search(node).is_err()));
             assert_eq!((split.train.len(), split.test.len()), (60, 200));
         }
+    }
+
+    #[test]
+    fn what_is_made_here_can_be_had() {
+        let sources = Sources::new(Path::new(""), Budget::default());
+        let star = sources.get("star").unwrap();
+        assert_eq!((star.dataset.graph.nodes(), star.dataset.graph.degree(0)), (2000, 1999));
+        assert!(star.dataset.source.synthetic && star.labels().is_err());
+        assert!(flickr().validate().is_ok());
     }
 
     #[test]
