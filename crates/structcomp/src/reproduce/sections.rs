@@ -17,7 +17,8 @@ pub(super) fn section(experiment: Experiment, mut cells: Vec<&Finished>) -> Sect
     let order: Vec<String> = experiment.cells().unwrap_or_default().iter().map(Cell::name).collect();
     let place = |cell: &Cell| order.iter().position(|name| *name == cell.name()).unwrap_or(usize::MAX);
     cells.sort_by_key(|finished| (place(&finished.cell), finished.cell.name()));
-    let (tables, figures, notes) = match experiment {
+    let missing = missing(&order, &cells);
+    let (tables, figures, mut notes) = match experiment {
         Experiment::TimeMemory => cost::parts(&cells),
         Experiment::Compression => curves::compression(&cells),
         Experiment::LossTrend => curves::losses(&cells),
@@ -25,7 +26,21 @@ pub(super) fn section(experiment: Experiment, mut cells: Vec<&Finished>) -> Sect
         Experiment::Recipe => accuracy::recipe(&cells),
         _ => accuracy::parts(experiment, &cells),
     };
+    notes.extend(missing);
     Section { experiment, protocol: protocol(&cells), tables, figures, notes }
+}
+
+/// Which cells of the experiment have no result.
+fn missing(order: &[String], cells: &[&Finished]) -> Option<String> {
+    const FEW: usize = 12;
+    let done: Vec<String> = cells.iter().map(|finished| finished.cell.name()).collect();
+    let left: Vec<&str> = order.iter().filter(|name| !done.contains(name)).map(String::as_str).collect();
+    let names = match left.len() {
+        0 => return None,
+        few if few <= FEW => format!(": {}", left.join(", ")),
+        _ => String::new(),
+    };
+    Some(format!("{} of {} cells have not been run{names}.", left.len(), order.len()))
 }
 
 /// How often cells were trained and judged; seldom more than one way.
