@@ -17,7 +17,6 @@ use crate::{
     Activation, Budget, Compressed, Csr, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
     Normalization, Optimizer, OwnObjective, Partition, Propagation, Result, Seed,
 };
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -341,9 +340,6 @@ impl<'a> Trainer<'a> {
         let network = training.network(features.cols());
         let model = &training.model;
         let rows = match inputs {
-            Inputs::Clusters(compressed) if model.two_views() => {
-                Rows::Clusters { compressed, first: Cow::Borrowed(compressed.features()) }
-            }
             Inputs::Clusters(compressed) => {
                 Rows::Clusters { compressed, first: fastest(Cow::Borrowed(compressed.features())) }
             }
@@ -405,19 +401,19 @@ impl<'a> Trainer<'a> {
 
     /// One epoch.
     pub fn step(&mut self) -> Result<Epoch> {
+        // From inside the pool, so that no loop of the many below has to wake it up.
+        rayon::scope(|_| self.step_inside())
+    }
+
+    fn step_inside(&mut self) -> Result<Epoch> {
         let epoch = self.losses.len();
         // Taken out while it is written to, and put back whatever comes of it.
         let mut gradient = std::mem::take(&mut self.gradient);
         let outcome = self.loss(epoch, &mut gradient);
         self.gradient = gradient;
         let (loss, agreement) = outcome?;
-        self.adam.step(&mut self.parameters, &self.gradient);
-        if !loss.is_finite()
-            || !self
-                .parameters
-                .par_chunks(1 << 14)
-                .all(|some| some.iter().all(|parameter| parameter.is_finite()))
-        {
+        let sound = self.adam.step(&mut self.parameters, &self.gradient);
+        if !loss.is_finite() || !sound {
             return Err(Error::Input(format!(
                 "training {} went beyond all numbers in epoch {}; lower the learning rate",
                 self.training.model.name(),
@@ -463,8 +459,14 @@ impl<'a> Trainer<'a> {
                 Ok(Seen { x: Cow::Borrowed(&**first), messages: None })
             }
             Rows::Clusters { compressed, first } => {
-                let second = compressed.drop_member(self.training.drop_member, self.seed, epoch)?;
-                Ok(Seen { x: fastest(Cow::Owned(first.above(&second)?)), messages: None })
+                let how = self.training.drop_member;
+                let x = match &**first {
+                    Features::Dense(first) => {
+                        Features::Dense(compressed.both_views(first, how, self.seed, epoch)?)
+                    }
+                    first => first.above(&compressed.drop_member(how, self.seed, epoch)?)?,
+                };
+                Ok(Seen { x: Cow::Owned(x), messages: None })
             }
             Rows::Augmented(x) => {
                 let view = |number| self.training.augment.view(x, self.graph, self.seed, epoch, number);

@@ -57,6 +57,42 @@ impl Kernel for Dot<'_> {
     }
 }
 
+/// Replaces each number x of rows by f(x, y, columns), for y in the same place of `other` and one number of
+/// each of the vectors for its column.
+pub(crate) fn map_columns(
+    out: &mut [f32],
+    other: &[f32],
+    columns: [&[f32]; 3],
+    f: impl Fn(f32, f32, [f32; 3]) -> f32 + Copy + Send + Sync,
+) {
+    const ROWS: usize = 32;
+    let (task, unit) = (ROWS * columns[0].len().max(1), Unit::widest());
+    out.par_chunks_mut(task).zip(other.par_chunks(task)).for_each(|(out, other)| {
+        unit.run(Columns { out, other, columns, f });
+    });
+}
+
+struct Columns<'a, F> {
+    out: &'a mut [f32],
+    other: &'a [f32],
+    columns: [&'a [f32]; 3],
+    f: F,
+}
+
+impl<F: Fn(f32, f32, [f32; 3]) -> f32> Kernel for Columns<'_, F> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { out, other, columns: [a, b, c], f } = self;
+        let cols = a.len();
+        for (out, other) in out.chunks_exact_mut(cols).zip(other.chunks_exact(cols)) {
+            let columns = a.iter().zip(b).zip(c);
+            for ((x, y), ((a, b), c)) in out.iter_mut().zip(other).zip(columns) {
+                *x = f(*x, *y, [*a, *b, *c]);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Similarities of all pairs of rows, of which only as many are held at once as memory allows.
 
-use crate::linalg::{Sum, View, exp, product_beside, product_here};
+use crate::linalg::{Right, Sum, View, exp};
 use crate::vectors::{Kernel, Unit};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
@@ -43,16 +43,18 @@ impl Rows<'_> {
     fn stored(&self, room: &mut Vec<f32>) -> (Vec<f64>, Vec<f32>) {
         let Self { width, count, .. } = *self;
         // Small blocks, since the first have more columns than the last.
-        let block = (count / 16).next_multiple_of(32).clamp(32, 128);
+        let block = (count / 16).next_multiple_of(32).clamp(32, 256);
         room.resize(count * count, 0.0);
         let e = &mut room[..];
+        let transposed = Right::new(self.view(0..count).t(), count);
         let partial: Vec<(Vec<f64>, Vec<f64>)> = e
             .par_chunks_mut(block * count)
             .enumerate()
             .map(|(at, e)| {
                 let first = at * block;
                 let rows = first..first + e.len() / count;
-                product_beside(e, count, first, self.view(rows.clone()), self.view(first..count).t());
+                let part = (0..width, first..count);
+                transposed.multiply_part(self.view(rows.clone()), part, e, first, Sum::Set);
                 Tile { values: e, stride: count, first }.exponentials(self, Some(rows.len()))
             })
             .collect();
@@ -73,18 +75,15 @@ impl Rows<'_> {
             }
         });
         let mut out = vec![0f32; self.p.len()];
-        let all = View::new(e, count);
+        let (all, p) = (View::new(e, count), Right::new(self.view(0..count), count));
+        drop(transposed);
         out.par_chunks_mut(block * width).enumerate().for_each(|(at, out)| {
             let rows = at * block..at * block + out.len() / width;
-            product_here(
-                out,
-                all.part(rows.clone(), rows.start..count),
-                self.view(rows.start..count),
-                Sum::Set,
-            );
+            let beside = all.part(rows.clone(), rows.start..count);
+            p.multiply_part(beside, (rows.start..count, 0..width), out, 0, Sum::Set);
             if rows.start > 0 {
                 let above = all.part(0..rows.start, rows.clone()).t();
-                product_here(out, above, self.view(0..rows.start), Sum::Add(1.0));
+                p.multiply_part(above, (0..rows.start, 0..width), out, 0, Sum::Add(1.0));
             }
         });
         (sums, out)
@@ -108,18 +107,19 @@ impl Rows<'_> {
         let inverse = inverses(&sums);
         let mut gradient = vec![0f32; self.p.len()];
         self.panels(&mut gradient, self.width, |task| {
-            let panel = self.view(task.panel.clone());
             let mut of_panel = vec![0f32; task.panel.len() * self.width];
             let others = &inverse[task.panel.clone()];
+            let panel = Right::new(self.view(task.panel.clone()), task.out.len() / self.width);
             task.tiles(|rows, out, tile, diagonal| {
                 tile.exponentials(self, diagonal.then_some(rows.len()));
                 for (row, values) in rows.clone().zip(tile.values.chunks_mut(others.len())) {
                     self.unit.run(Weigh { values, own: inverse[row], others });
                 }
                 let weights = View::new(tile.values, others.len());
-                product_here(out, weights, panel, Sum::Add(1.0));
+                panel.multiply(weights, out, Sum::Add(1.0));
                 if !diagonal {
-                    product_here(&mut of_panel, weights.t(), self.view(rows), Sum::Add(1.0));
+                    let rows = Right::new(self.view(rows), others.len());
+                    rows.multiply(weights.t(), &mut of_panel, Sum::Add(1.0));
                 }
             });
             of_panel
@@ -168,12 +168,13 @@ impl<T> Task<'_, T> {
     /// Hands out products tile by tile: the rows, their part of `out`, and whether it is on the diagonal.
     fn tiles(self, mut each: impl FnMut(Range<usize>, &mut [T], &mut Tile, bool)) {
         let mut values = vec![0f32; TILE * self.panel.len()];
+        let panel = self.rows.view(self.panel.clone());
+        let panel = Right::new(panel.t(), self.out.len() / self.width);
         for (at, out) in self.out.chunks_mut(TILE * self.width).enumerate() {
             let start = self.first + at * TILE;
             let rows = start..start + out.len() / self.width;
             let values = &mut values[..rows.len() * self.panel.len()];
-            let panel = self.rows.view(self.panel.clone());
-            product_here(values, self.rows.view(rows.clone()), panel.t(), Sum::Set);
+            panel.multiply(self.rows.view(rows.clone()), values, Sum::Set);
             let diagonal = start == self.panel.start;
             each(rows, out, &mut Tile { values, stride: self.panel.len(), first: 0 }, diagonal);
         }
