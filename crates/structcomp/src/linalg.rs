@@ -93,9 +93,12 @@ pub(crate) struct Right<'a> {
 impl<'a> Right<'a> {
     /// For products with `rows` rows of left factors in all.
     pub(crate) fn new(view: View<'a>, rows: usize) -> Self {
-        let (terms, cols) = view.shape();
-        let worth = rows >= 2 * tiles::BLOCK && terms >= tiles::TERMS && cols >= tiles::BLOCK;
-        Self { view, packed: (worth && tiles::available()).then(|| Packed::new(view)) }
+        Self { view, packed: tiles_pay(view, rows).then(|| Packed::new(view)) }
+    }
+
+    /// The same on this thread alone, for one of many.
+    pub(crate) fn here(view: View<'a>, rows: usize) -> Self {
+        Self { view, packed: tiles_pay(view, rows).then(|| Packed::here(view)) }
     }
 
     /// `out = A B`, or `out += scale · A B`, on this thread, with the part of B in `terms` and `cols`.
@@ -128,6 +131,13 @@ impl<'a> Right<'a> {
         let (terms, cols) = self.view.shape();
         self.multiply_part(left, (0..terms, 0..cols), out, 0, sum);
     }
+}
+
+/// Whether a product with so many rows is large enough for tiles, and there are any.
+fn tiles_pay(right: View, rows: usize) -> bool {
+    let (terms, cols) = right.shape();
+    let large = rows >= 2 * tiles::BLOCK && terms >= tiles::TERMS && cols >= tiles::BLOCK;
+    large && tiles::available()
 }
 
 /// `out = A B`, or `out += scale · A B` with `Sum::Add`.

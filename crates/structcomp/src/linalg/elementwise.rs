@@ -7,13 +7,16 @@ use rayon::prelude::*;
 /// zero it is as good as zero, and it never goes beyond 2¹²⁶.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
+    /// From this number on floats are whole, and their last bits are the number less this one.
+    const WHOLE: f32 = 12_582_912.0;
     let power = (x * std::f32::consts::LOG2_E).clamp(-126.0, 126.0);
-    let whole = power.round_ties_even();
+    let shifted = power + WHOLE;
+    let whole = shifted - WHOLE;
     let rest = (power - whole) * std::f32::consts::LN_2;
     let terms = 1.0 / 120.0 + rest * (1.0 / 720.0 + rest * (1.0 / 5040.0));
     let terms = 0.5 + rest * (1.0 / 6.0 + rest * (1.0 / 24.0 + rest * terms));
     let fraction = 1.0 + rest * (1.0 + rest * terms);
-    let exponent = ((whole as i32 + 127) << 23) as u32;
+    let exponent = shifted.to_bits().wrapping_sub(WHOLE.to_bits()).wrapping_add(127) << 23;
     fraction * f32::from_bits(exponent)
 }
 

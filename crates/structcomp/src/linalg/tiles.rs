@@ -47,14 +47,24 @@ pub(super) struct Packed {
 
 impl Packed {
     pub(super) fn new(right: View) -> Self {
+        let mut packed = Self::room(right);
+        let depth = packed.depth.max(1);
+        packed.steps.par_chunks_mut(depth).enumerate().for_each(|(panel, steps)| pack(right, panel, steps));
+        packed
+    }
+
+    /// The same on this thread alone.
+    pub(super) fn here(right: View) -> Self {
+        let mut packed = Self::room(right);
+        let depth = packed.depth.max(1);
+        packed.steps.chunks_mut(depth).enumerate().for_each(|(panel, steps)| pack(right, panel, steps));
+        packed
+    }
+
+    fn room(right: View) -> Self {
         let (terms, cols) = right.shape();
         let depth = terms.div_ceil(TERMS);
-        let mut steps = spare::take(depth * cols.div_ceil(BLOCK));
-        let unit = Unit::widest();
-        steps.par_chunks_mut(depth.max(1)).enumerate().for_each(|(panel, steps)| {
-            unit.run(Pack { of: right.t(), first: panel * BLOCK, terms: 0, role: Role::Right, steps });
-        });
-        Self { steps, depth }
+        Self { steps: spare::take(depth * cols.div_ceil(BLOCK)), depth }
     }
 
     /// `out = A B`, or `out += scale · A B`, of the part of B in `terms` and `cols`, both of which start at
@@ -74,6 +84,12 @@ impl Packed {
             Unit::widest().run(Multiply { right: self, left, terms, cols, out, stride, sum, packed });
         });
     }
+}
+
+/// Packs a panel of a right factor.
+fn pack(right: View, panel: usize, steps: &mut [Step]) {
+    let pack = Pack { of: right.t(), first: panel * BLOCK, terms: 0, role: Role::Right, steps };
+    Unit::widest().run(pack);
 }
 
 impl Drop for Packed {

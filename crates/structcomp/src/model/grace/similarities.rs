@@ -5,8 +5,10 @@ use crate::vectors::{Kernel, Unit};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
 
-/// Rows and columns of a tile.
+/// Rows of a tile.
 const TILE: usize = 256;
+/// Its columns, so many that making its rows ready for a product costs little beside the product.
+const PANEL: usize = 4 * TILE;
 
 /// For rows P of length one and E = exp((PPᵀ − 1)/τ) with a diagonal of zeros: the row sums D of E, and
 /// (E ∘ (1/Dᵢ + 1/Dⱼ)) P. At most `kept` bytes of E are stored between the two.
@@ -55,13 +57,15 @@ impl Rows<'_> {
                 let rows = first..first + e.len() / count;
                 let part = (0..width, first..count);
                 transposed.multiply_part(self.view(rows.clone()), part, e, first, Sum::Set);
-                Tile { values: e, stride: count, first }.exponentials(self, Some(rows.len()))
+                Tile { values: e, stride: count, first }.exponentials(self, Some(0))
             })
             .collect();
         let mut sums = vec![0f64; count];
         for (at, (of_rows, of_columns)) in partial.iter().enumerate() {
-            add(&mut sums[at * block..], of_rows);
-            add(&mut sums[at * block..], of_columns);
+            // Columns of the block's own rows have the rows' sums.
+            let (first, next) = (at * block, at * block + of_rows.len());
+            add(&mut sums[first..], of_rows);
+            add(&mut sums[next..], &of_columns[of_rows.len()..]);
         }
         let inverse = inverses(&sums);
         e.par_chunks_mut(block * count).enumerate().for_each(|(at, e)| {
@@ -94,11 +98,11 @@ impl Rows<'_> {
         let mut sums = vec![0f64; self.count];
         self.panels(&mut sums, 1, |task| {
             let mut of_panel = vec![0f64; task.panel.len()];
-            task.tiles(|rows, out, tile, diagonal| {
-                let (of_rows, of_columns) = tile.exponentials(self, diagonal.then_some(rows.len()));
+            task.tiles(|_, out, tile, diagonal| {
+                let (of_rows, of_columns) = tile.exponentials(self, diagonal);
                 add(out, &of_rows);
-                // Of a tile on the diagonal the columns are the rows.
-                if !diagonal {
+                // Around the diagonal both halves are computed.
+                if diagonal.is_none() {
                     add(&mut of_panel, &of_columns);
                 }
             });
@@ -109,16 +113,16 @@ impl Rows<'_> {
         self.panels(&mut gradient, self.width, |task| {
             let mut of_panel = vec![0f32; task.panel.len() * self.width];
             let others = &inverse[task.panel.clone()];
-            let panel = Right::new(self.view(task.panel.clone()), task.out.len() / self.width);
+            let panel = Right::here(self.view(task.panel.clone()), task.out.len() / self.width);
             task.tiles(|rows, out, tile, diagonal| {
-                tile.exponentials(self, diagonal.then_some(rows.len()));
+                tile.exponentials(self, diagonal);
                 for (row, values) in rows.clone().zip(tile.values.chunks_mut(others.len())) {
                     self.unit.run(Weigh { values, own: inverse[row], others });
                 }
                 let weights = View::new(tile.values, others.len());
                 panel.multiply(weights, out, Sum::Add(1.0));
-                if !diagonal {
-                    let rows = Right::new(self.view(rows), others.len());
+                if diagonal.is_none() {
+                    let rows = Right::here(self.view(rows), others.len());
                     rows.multiply(weights.t(), &mut of_panel, Sum::Add(1.0));
                 }
             });
@@ -137,8 +141,8 @@ impl Rows<'_> {
     ) {
         /// So many that threads are kept busy; a fixed number, so that sums have a fixed order.
         const TASKS: usize = 16;
-        for first in (0..self.count).step_by(TILE) {
-            let panel = first..(first + TILE).min(self.count);
+        for first in (0..self.count).step_by(PANEL) {
+            let panel = first..(first + PANEL).min(self.count);
             let share = (self.count - first).div_ceil(TASKS).next_multiple_of(TILE);
             let answers: Vec<Vec<T>> = out[first * width..]
                 .par_chunks_mut(share * width)
@@ -165,17 +169,17 @@ struct Task<'a, T> {
 }
 
 impl<T> Task<'_, T> {
-    /// Hands out products tile by tile: the rows, their part of `out`, and whether it is on the diagonal.
-    fn tiles(self, mut each: impl FnMut(Range<usize>, &mut [T], &mut Tile, bool)) {
+    /// Hands out products tile by tile: the rows, their part of `out`, and where the diagonal starts.
+    fn tiles(self, mut each: impl FnMut(Range<usize>, &mut [T], &mut Tile, Option<usize>)) {
         let mut values = vec![0f32; TILE * self.panel.len()];
         let panel = self.rows.view(self.panel.clone());
-        let panel = Right::new(panel.t(), self.out.len() / self.width);
+        let panel = Right::here(panel.t(), self.out.len() / self.width);
         for (at, out) in self.out.chunks_mut(TILE * self.width).enumerate() {
             let start = self.first + at * TILE;
             let rows = start..start + out.len() / self.width;
             let values = &mut values[..rows.len() * self.panel.len()];
             panel.multiply(self.rows.view(rows.clone()), values, Sum::Set);
-            let diagonal = start == self.panel.start;
+            let diagonal = (start < self.panel.end).then(|| start - self.panel.start);
             each(rows, out, &mut Tile { values, stride: self.panel.len(), first: 0 }, diagonal);
         }
     }
@@ -189,28 +193,21 @@ struct Tile<'a> {
 }
 
 impl Tile<'_> {
-    /// Makes them similarities, and adds up rows and columns. With a number of rows, the tile starts on the
-    /// diagonal: that is zero, and the columns of these rows are not added up, since their sums are the rows'.
-    fn exponentials(&mut self, of: &Rows, on_diagonal: Option<usize>) -> (Vec<f64>, Vec<f64>) {
+    /// Makes them similarities, and adds up rows and columns. `diagonal` is the column, if any, at which the
+    /// first row is compared with itself: there it is zero, and so is the next row in the next column.
+    fn exponentials(&mut self, of: &Rows, diagonal: Option<usize>) -> (Vec<f64>, Vec<f64>) {
         let (rows, cols) = (self.values.len() / self.stride, self.stride - self.first);
-        let (mut of_rows, mut of_columns) = (vec![0f64; rows], vec![0f64; cols]);
-        let mut columns = vec![0f32; cols];
+        let (mut of_rows, mut columns) = (vec![0f64; rows], vec![0f32; cols]);
         for (row, values) in self.values.chunks_mut(self.stride).enumerate() {
-            let values = &mut values[self.first..];
-            let mut sum = 0.0;
-            let diagonal = on_diagonal.map(|_| row);
             of.unit.run(Exponentials {
-                values,
+                values: &mut values[self.first..],
                 inverse: of.inverse,
-                diagonal,
+                diagonal: diagonal.map(|first| first + row),
                 columns: &mut columns,
-                sum: &mut sum,
+                sum: &mut of_rows[row],
             });
-            of_rows[row] = sum;
         }
-        let from = on_diagonal.unwrap_or(0);
-        of_columns[from..].iter_mut().zip(&columns[from..]).for_each(|(sum, &add)| *sum = add as f64);
-        (of_rows, of_columns)
+        (of_rows, columns.iter().map(|&sum| sum as f64).collect())
     }
 }
 
@@ -298,7 +295,7 @@ mod tests {
 
     #[test]
     fn stored_and_streamed_are_what_the_formulas_say() {
-        for count in [2, 31, 64, 300, 2 * TILE, 2 * TILE + 90] {
+        for count in [2, 31, 64, 300, PANEL, PANEL + TILE + 90] {
             let width = 5;
             let p: Vec<f32> = some_rows(count, width, 3).iter().map(|x| x * 0.4).collect();
             let (sums, gradient) = naive(&p, width, 0.5);
@@ -317,7 +314,7 @@ mod tests {
 
     #[test]
     fn threads_change_nothing() {
-        let p = some_rows(700, 8, 1);
+        let p = some_rows(PANEL + 700, 8, 1);
         for kept in [usize::MAX, 0] {
             let run = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
