@@ -40,6 +40,22 @@ impl Hops {
         Self(weights)
     }
 
+    /// I + Âʳ; nothing but I for no hops.
+    pub(crate) fn own_and_far(hops: usize) -> Self {
+        let mut weights = Self::power(hops).0;
+        weights[0] = 1.0;
+        Self(weights)
+    }
+
+    /// Personalised PageRank α(I − (1 − α)Â)⁻¹ by so many power iterations, each of which leaves 1 − α of
+    /// the error before.
+    pub(crate) fn page_rank(alpha: f64, iterations: usize) -> Self {
+        let mut weights: Vec<f32> =
+            (0..iterations).map(|hops| (alpha * (1.0 - alpha).powi(hops as i32)) as f32).collect();
+        weights.push((1.0 - alpha).powi(iterations as i32) as f32);
+        Self(weights)
+    }
+
     /// Fails for weights that no encoder has, as a damaged file may hold them.
     pub(crate) fn check(&self) -> Result<()> {
         match self.0.len() {

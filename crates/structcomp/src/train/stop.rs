@@ -3,7 +3,7 @@
 use super::{Trainer, Training};
 use crate::Features;
 use crate::linalg::{View, sum_of_products, symmetric_product};
-use crate::network::column_sums;
+use crate::network::{Pass, column_sums};
 use serde::{Deserialize, Serialize};
 
 /// Rows whose effective rank is looked at.
@@ -23,14 +23,27 @@ pub enum Stop {
 impl Training {
     /// What [`Epoch::settled`] must reach for training to stop by itself.
     fn settles_at(&self) -> f64 {
-        if self.model.two_views() { 0.88 } else { 0.5 }
+        if self.plan().agrees { 0.88 } else { 0.5 }
     }
 }
 
 impl Trainer<'_> {
     /// Whether all epochs are done, or training has settled and is to stop then.
     pub fn is_done(&self) -> bool {
-        self.epochs() >= self.training.epochs || (self.training.stop == Stop::Auto && self.has_settled())
+        self.epochs() >= self.training.epochs
+            || (self.training.stop == Stop::Auto && self.has_settled())
+            || self.has_lost_patience()
+    }
+
+    /// Whether training with patience keeps what gave this loss.
+    pub(super) fn is_lowest(&self, loss: f64) -> bool {
+        self.training.patience.is_some() && self.losses.iter().all(|&before| loss < before)
+    }
+
+    fn has_lost_patience(&self) -> bool {
+        let Some(patience) = self.training.patience else { return false };
+        let lowest = self.losses.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
+        lowest.is_some_and(|(at, _)| self.epochs() > at + patience)
     }
 
     /// Whether training has got as far as it should; of noise it should learn no more.
@@ -44,11 +57,11 @@ impl Trainer<'_> {
     pub(super) fn is_noise(&self) -> bool {
         const FEW: usize = 5;
         const HARDLY: f64 = 0.76;
-        self.training.model.two_views() && self.epochs() >= FEW && self.settled_at(FEW - 1) < HARDLY
+        self.training.plan().agrees && self.epochs() >= FEW && self.settled_at(FEW - 1) < HARDLY
     }
 
     pub(super) fn settled_at(&self, epoch: usize) -> f64 {
-        match self.training.model.two_views() {
+        match self.training.plan().agrees {
             true => self.settled[epoch],
             // Nothing is known of rows that pass messages.
             false if self.sample.is_none() => 0.0,
@@ -59,7 +72,8 @@ impl Trainer<'_> {
     /// (Σλ)²/Σλ² for the eigenvalues of the covariance of some rows: how many directions they really have.
     pub(super) fn effective_rank(&self, sample: &Features) -> f64 {
         let width = self.network.outputs();
-        let (mut z, _) = self.network.forward(&self.parameters, sample, None);
+        let pass = Pass { views: 1, ..Pass::default() };
+        let (mut z, _) = self.network.forward(&self.parameters, sample, pass);
         let mean: Vec<f64> = column_sums(&z, width).iter().map(|sum| sum / sample.rows() as f64).collect();
         for row in z.chunks_mut(width) {
             row.iter_mut().zip(&mean).for_each(|(z, mean)| *z -= *mean as f32);
