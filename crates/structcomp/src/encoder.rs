@@ -426,6 +426,43 @@ mod tests {
     }
 
     #[test]
+    fn batch_norm_a_second_encoder_and_a_readout_are_what_they_say() {
+        let graph = Graph::from_edges(30, &(1..30).map(|v| (v * 7 % v, v)).collect::<Vec<_>>()).unwrap();
+        let x: Vec<f32> = (0..90).map(|i| (i * 7 % 11) as f32 - 4.0).collect();
+        let x = Features::Dense(Dense::new(30, 3, x).unwrap());
+        let plain = Encoder::of(vec![layer(3, 4, Activation::None, 1, Hops::power(1))]);
+        let before = plain.embed(&graph, &x).unwrap();
+        let mut normed = plain.clone();
+        let part = |by: f32| (0..4).map(|at| by + 0.3 * at as f32).collect::<Vec<f32>>();
+        let norm = EncoderNorm { scale: part(0.5), shift: part(-1.0), mean: part(2.0), variance: part(1.0) };
+        normed.layers[0].norm = Some(norm.clone());
+        let after = normed.embed(&graph, &x).unwrap();
+        for (at, (got, h)) in after.values().iter().zip(before.values()).enumerate() {
+            let j = at % 4;
+            let want = norm.scale[j] * (h - norm.mean[j]) / (norm.variance[j] + 1e-5).sqrt() + norm.shift[j];
+            assert!((got - want).abs() < 1e-4, "{at}: {got} {want}");
+        }
+        // With the graph's own statistics, columns have the shift as mean and the scale as deviation.
+        let own = normed.clone().renormalized(&graph, &x).unwrap();
+        let (z, sums) = (own.embed(&graph, &x).unwrap(), |z: &Dense| column_sums(z.values(), 4));
+        assert!(
+            sums(&z).iter().zip(&norm.shift).all(|(sum, &shift)| (sum / 30.0 - shift as f64).abs() < 1e-4)
+        );
+        let squares = column_products(z.values(), z.values(), 4);
+        for (j, square) in squares.iter().enumerate() {
+            let deviation = (square / 30.0 - (norm.shift[j] as f64).powi(2)).sqrt();
+            assert!((deviation - norm.scale[j] as f64).abs() < 1e-3, "{deviation}");
+        }
+        let all = Encoder { beside: plain.layers.clone(), readout: Hops::own_and_far(3), ..normed };
+        let propagation = Propagation::new(&graph, Normalization::Symmetric);
+        let sum: Vec<f32> = after.values().iter().zip(before.values()).map(|(a, b)| a + b).collect();
+        let far = Hops::power(3).of_rows(&propagation, &sum, 4).unwrap();
+        let got = all.embed(&graph, &x).unwrap();
+        let wanted = sum.iter().zip(&far).map(|(sum, far)| sum + far);
+        assert!(got.values().iter().zip(wanted).all(|(got, want)| (got - want).abs() < 1e-4));
+    }
+
+    #[test]
     fn embeddings_are_those_of_dense_matrices() {
         let graph = Graph::from_edges(6, &[(0, 1), (1, 2), (2, 3), (0, 2), (3, 4)]).unwrap();
         let csr = Csr::new(

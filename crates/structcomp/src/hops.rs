@@ -144,6 +144,11 @@ mod tests {
             assert!((got.values()[at] - want).abs() < 1e-5);
         }
         assert_eq!(Hops::ssgc(0, 0.1), Hops::none());
+        assert_eq!((Hops::own_and_far(0), Hops::own_and_far(2)), (Hops::none(), Hops(vec![1.0, 0.0, 1.0])));
+        // y = αx + (1 − α)Ây holds for PageRank.
+        let ranked = Hops::page_rank(0.2, 60).of_rows(&propagation, &x, 2).unwrap();
+        let heard = Hops::power(1).of_rows(&propagation, &ranked, 2).unwrap();
+        assert!((0..10).all(|at| (ranked[at] - 0.2 * x[at] - 0.8 * heard[at]).abs() < 1e-4));
         assert_eq!((Hops::power(3).as_power(), Hops::ssgc(3, 0.1).as_power()), (Some(3), None));
         let by_hand = Hops::power(2).apply(&x, |rows| {
             let mut out = vec![0.0; 10];

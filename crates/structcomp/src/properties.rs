@@ -5,7 +5,9 @@
 //! `evaluate/logistic/tests.rs`, since they look inside.
 
 mod compression;
+mod corruption;
 mod losses;
+mod models;
 mod pipeline;
 mod theory;
 

@@ -188,6 +188,9 @@ impl Training {
             }
             _ if self.hops.is_some_and(|hops| hops > 10_000) => wrong("more than 10000 hops are too many"),
             _ if !(0.0..1.0).contains(&self.dropout) => wrong("the dropout must be from 0 to below 1"),
+            _ if self.plan().head.is_some_and(|head| head.width == 0) => {
+                wrong("the projection must be at least 1 wide")
+            }
             _ if self.patience == Some(0) => wrong("the patience must be at least 1 epoch"),
             _ if self.standardize && self.batch_norm() => {
                 wrong("an encoder with batch norm cannot be standardised; its rows are scaled already")

@@ -223,7 +223,11 @@ impl Settings {
     /// The number of clusters and how to train: the preset, and what was typed on top.
     fn settings(&self, dataset: &Dataset, x: &Features, seed: Seed) -> Result<(Option<usize>, Training)> {
         let preset = match (self.preset, &self.model) {
-            (Choice::Ours, Some(model)) => Preset::ours(model, &dataset.name)?,
+            (Choice::Ours, Some(model)) => match self.is_full() {
+                true => Preset::repository(model, &dataset.name),
+                false => None,
+            }
+            .map_or_else(|| Preset::ours(model, &dataset.name), |preset| Ok(Some(preset)))?,
             (Choice::Paper, Some(model)) => Preset::paper(model, &dataset.name)?,
             (Choice::None, Some(_)) | (Choice::Ours, None) => None,
             (Choice::Paper | Choice::None, None) => bail!("--preset is about a model; name one with --model"),

@@ -136,7 +136,15 @@ mod tests {
             .flat_map(|name| [(name, Inputs::Clusters(&compressed)), (name, Inputs::Nodes(&x))])
         {
             let model = Model::named(name).unwrap();
-            let training = Training { model, hidden: 4, layers: 2, epochs: 7, ..Training::default() };
+            let training = Training {
+                model,
+                hidden: 4,
+                layers: 2,
+                epochs: 7,
+                dropout: 0.2,
+                patience: Some(7),
+                ..Training::default()
+            };
             let whole = training.train(inputs, &graph, Seed(3), |_| true).unwrap();
             for stop in [0, 1, 4, 6] {
                 let mut first = Trainer::new(&training, inputs, &graph, Seed(3)).unwrap();

@@ -144,6 +144,33 @@ mod tests {
     }
 
     #[test]
+    fn training_with_patience_keeps_the_lowest_loss() {
+        let graph = Graph::from_edges(12, &(1..12).map(|v| (v / 2, v)).collect::<Vec<_>>()).unwrap();
+        let values: Vec<f32> = (0..36).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+        let x = Features::Dense(Dense::new(12, 3, values).unwrap());
+        // DGI's loss goes up and down with the nodes that are permuted.
+        let model = Model::Dgi(crate::Dgi::default());
+        let training = Training {
+            model,
+            hidden: 4,
+            epochs: 200,
+            patience: Some(6),
+            weight_decay: 0.0,
+            ..Training::default()
+        };
+        let trained = training.train(Inputs::Nodes(&x), &graph, Seed(1), |_| true).unwrap();
+        let losses = &trained.losses;
+        let lowest = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap();
+        assert_eq!(losses.len(), lowest + 6 + 1, "{losses:?}");
+        // The parameters that gave the lowest loss, those before its step.
+        let mut trainer = Trainer::new(&training, Inputs::Nodes(&x), &graph, Seed(1)).unwrap();
+        while trainer.epochs() < lowest {
+            trainer.step().unwrap();
+        }
+        assert_eq!(trainer.encoder(), trained.encoder);
+    }
+
+    #[test]
     fn the_effective_rank_is_that_of_the_rows() {
         let graph = Graph::from_edges(40, &[(0, 1)]).unwrap();
         let training = Training { hidden: 6, ..Training::default() };
