@@ -130,3 +130,59 @@ fn apart<'a>(pass: Pass<'a>, network: usize) -> Pass<'a> {
     let noise = pass.noise.map(|noise| Seed(noise.0 ^ (network as u64) << 32));
     Pass { noise, ..pass }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Activation, Layer};
+    use super::*;
+
+    /// Rows of the first network, of the second, and the gradient of both for a loss Σ r·z.
+    fn both(detached: bool, second_inputs: usize) -> (Towers, Vec<f32>, Features, Vec<f32>, Vec<f32>) {
+        let layer = |inputs| {
+            let plain = Layer::plain(inputs, 4, Activation::Prelu, Hops::none());
+            Network::new(vec![Layer { norm: true, dropout: 0.2, ..plain }])
+        };
+        let towers = Towers::new(vec![layer(3), layer(second_inputs)], detached);
+        let values = (0..18).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+        let x = Features::Dense(Dense::computed(3, values));
+        let pass = Pass { views: 1, noise: Some(Seed(5)), ..Pass::default() };
+        let parameters = towers.initial(Seed(1));
+        let (z, traces) = towers.forward(&parameters, &x, pass);
+        let r: Vec<f32> = (0..z.len()).map(|i| (i * 5 % 7) as f32 - 3.0).collect();
+        let mut gradient = vec![9.0; towers.len()];
+        towers.backward(&parameters, &x, pass, traces, r, &mut gradient);
+        (towers, parameters, x, z, gradient)
+    }
+
+    /// The same of one of them by itself.
+    fn alone(network: &Network, parameters: &[f32], x: &Features, at: usize) -> (Vec<f32>, Vec<f32>) {
+        let pass = apart(Pass { views: 1, noise: Some(Seed(5)), ..Pass::default() }, at);
+        let (z, trace) = network.forward(parameters, x, pass);
+        let r = (at * z.len()..(at + 1) * z.len()).map(|i| (i * 5 % 7) as f32 - 3.0).collect();
+        let mut gradient = vec![0.0; network.len()];
+        network.backward(parameters, x, pass, trace, r, &mut gradient);
+        (z, gradient)
+    }
+
+    #[test]
+    fn networks_beside_each_other_see_the_same_rows() {
+        let (towers, parameters, x, z, gradient) = both(false, 3);
+        let (first, second) = parameters.split_at(towers.networks()[0].len());
+        assert_ne!(first, second);
+        let one = alone(&towers.networks()[0], first, &x, 0);
+        let other = alone(&towers.networks()[1], second, &x, 1);
+        assert_eq!(z, [one.0, other.0].concat());
+        assert_eq!(gradient, [one.1, other.1].concat());
+    }
+
+    #[test]
+    fn detached_networks_see_rows_and_pass_no_gradient() {
+        let (towers, parameters, x, z, gradient) = both(true, 4);
+        let (first, second) = parameters.split_at(towers.networks()[0].len());
+        let one = alone(&towers.networks()[0], first, &x, 0);
+        let between = Features::Dense(Dense::computed(4, one.0.clone()));
+        let other = alone(&towers.networks()[1], second, &between, 1);
+        assert_eq!(z, [one.0, other.0].concat());
+        assert_eq!(gradient, [one.1, other.1].concat(), "the second loss does not reach the first network");
+    }
+}
