@@ -11,7 +11,7 @@ pub use augment::Augment;
 pub use stop::Stop;
 
 use crate::hops::Hops;
-use crate::model::{Caller, Gram, Objective, Plan, Setting, Step};
+use crate::model::{Caller, Gram, Objective, Plan, Setting, Step, Views};
 use crate::network::{Beside, Layer, Network, Pass, Towers};
 use crate::optim::Adam;
 use crate::{
@@ -58,8 +58,9 @@ pub struct Training {
     /// have it.
     pub batch_norm: Option<bool>,
     /// Whether the statistics of batch norm are those of all nodes, measured when training ends, instead of
-    /// those remembered from training. Rows of clusters are means and vary less than what nodes hear.
-    pub renormalize: bool,
+    /// those remembered from training. By default so after training on clusters, whose rows vary otherwise than
+    /// what nodes hear: on Chameleon SP-GCL is worth a third less without.
+    pub renormalize: Option<bool>,
     /// The share of numbers that training leaves out behind each layer of the encoder.
     pub dropout: f64,
     /// What the views leave out in training on nodes.
@@ -92,7 +93,7 @@ impl Default for Training {
             inner_activation: None,
             activation: None,
             batch_norm: None,
-            renormalize: false,
+            renormalize: None,
             dropout: 0.0,
             augment: Augment::default(),
             stop: Stop::Epochs,
@@ -200,7 +201,7 @@ impl Training {
             {
                 wrong("this model's embedding is not that of its last layer alone and cannot be standardised")
             }
-            _ if self.renormalize && !self.batch_norm() => {
+            _ if self.renormalize == Some(true) && !self.batch_norm() => {
                 wrong("there is no batch norm to renormalize; set batch_norm")
             }
             _ if self.standardize && self.last_activation() != Activation::None => {
@@ -210,7 +211,14 @@ impl Training {
         }?;
         let square = (self.hidden as u64).saturating_mul(self.hidden as u64);
         let first = (features as u64).saturating_mul(self.hidden as u64);
-        let parameters = square.saturating_mul(self.layers as u64 - 1).saturating_add(first);
+        // Models with corrupted rows have a square matrix or two of their own; a head has two layers.
+        let plan = self.plan();
+        let own = if matches!(plan.views, Views::Corrupted { .. }) { 2 } else { 0 };
+        let head = plan
+            .head
+            .map_or(0, |head| (head.width as u64).saturating_mul(2).saturating_mul(self.hidden as u64));
+        let squares = square.saturating_mul(self.layers as u64 - 1 + own);
+        let parameters = squares.saturating_add(first).saturating_add(head);
         // Initial and present weights, their gradient, and two numbers of Adam's for each.
         Budget::default().check_items("the encoder's weights", parameters, 20)
     }
@@ -389,7 +397,7 @@ impl<'a> Trainer<'a> {
             .is_some_and(|network| network.layers().len() == 1 && network.layers()[0].is_linear());
         let gram = rows.still().filter(|_| linear);
         let gram = gram.and_then(|x| Gram::if_cheaper(&*objective, x, training.hidden));
-        let measured = plan.views == crate::model::Views::One && !training.batch_norm();
+        let measured = plan.views == Views::One && !training.batch_norm();
         let sample = rows.still().filter(|_| measured).map(|x| x.spread_rows(stop::SAMPLE));
         if training.stop == Stop::Auto && !plan.agrees && sample.is_none() {
             return Err(Error::Input(
@@ -534,13 +542,16 @@ impl<'a> Trainer<'a> {
 
     /// What training gave.
     pub fn finish(self) -> Result<Trained> {
+        let on_clusters = matches!(self.rows, Rows::Clusters { .. });
         let finished = |parameters: &[f32], statistics: &[f32]| {
             let encoder = self.encoder_of(parameters, statistics);
             match &self.training {
                 Training { standardize: true, .. } => {
                     encoder.standardized(self.graph, self.features, self.length())
                 }
-                Training { renormalize: true, .. } => encoder.renormalized(self.graph, self.features),
+                training if training.batch_norm() && training.renormalize.unwrap_or(on_clusters) => {
+                    encoder.renormalized(self.graph, self.features)
+                }
                 _ => Ok(encoder),
             }
         };

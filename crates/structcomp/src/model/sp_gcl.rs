@@ -230,7 +230,9 @@ mod tests {
                 let far = pairs.negatives.iter().enumerate().map(|(at, &j)| cos((at / 5) as u32, j).powi(2));
                 -2.0 / (3 * m) as f64 * near.sum::<f64>() + far.sum::<f64>() / m as f64
             };
-            check_step(&objective, &[view.clone()], width, &Step::default(), |views, _| twin(views));
+            check_step(&objective, std::slice::from_ref(&view), width, &Step::default(), |views, _| {
+                twin(views)
+            });
         }
     }
 }

@@ -83,7 +83,7 @@ fn settings_that_make_no_sense_are_refused() {
     let cases = [
         (Training { dropout: 1.0, ..dgi() }, "dropout must be from 0 to below 1"),
         (Training { patience: Some(0), ..dgi() }, "patience must be at least 1"),
-        (Training { renormalize: true, ..dgi() }, "no batch norm to renormalize"),
+        (Training { renormalize: Some(true), ..dgi() }, "no batch norm to renormalize"),
         (Training { stop: Stop::Auto, ..dgi() }, "no measure to stop by"),
         (Training { standardize: true, ..ggd() }, "cannot be standardised"),
         (Training { standardize: true, batch_norm: Some(true), ..ggd() }, "cannot be standardised"),
