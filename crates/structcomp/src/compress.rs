@@ -139,6 +139,19 @@ impl<'a> Compressed<'a> {
     }
 }
 
+impl Compressed<'_> {
+    /// What the rows would be if each node had the features of another: PᵀX with the rows of X permuted.
+    pub(crate) fn corrupted(&self, source: &[u32]) -> Result<Features> {
+        means(self.source, self.partition.clusters(), |cluster| {
+            let members = self.partition.members(cluster).iter();
+            let mut members: Vec<u32> = members.map(|&node| source[node as usize]).collect();
+            // Sums are rounded in an order that does not depend on the draw.
+            members.sort_unstable();
+            members.into()
+        })
+    }
+}
+
 /// Clusters averaged by one task.
 const TASK: usize = 16;
 

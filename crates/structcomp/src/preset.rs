@@ -1,5 +1,7 @@
 //! Settings for known data and models, and a recipe for all data.
 
+mod recent;
+
 use crate::{Activation, CcaSsg, Coles, EncoderKind, Features, Graph, Model, Result, Seed, Stop, Training};
 use rand::RngExt;
 
@@ -55,7 +57,9 @@ impl Preset {
     /// Our setting for a model on a dataset: the paper's but for those that `docs/results.md` tells of, which
     /// were chosen on a part of the labels kept for choosing.
     pub fn ours(model: &str, dataset: &str) -> Result<Option<Self>> {
-        let Some(mut preset) = Self::paper(model, dataset)? else { return Ok(None) };
+        let Some(mut preset) = Self::paper(model, dataset)? else {
+            return Ok(Self::of_clusters(model, dataset));
+        };
         let training = &mut preset.training;
         let linear = |training: &mut Training| {
             (training.encoder, training.activation) = (Some(EncoderKind::Sgc), Some(Activation::None));

@@ -1,9 +1,9 @@
 //! CCA-SSG: two views correlated column by column, columns decorrelated from each other.
 
-use super::{Loss, Objective, positive};
+use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views, positive};
 use crate::linalg::{Sum, View, map_columns, product, sum_of_products, symmetric_product};
 use crate::network::column_moments;
-use crate::{Error, Result};
+use crate::{Activation, EncoderKind, Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -27,21 +27,30 @@ impl Default for CcaSsg {
     }
 }
 
-impl CcaSsg {
-    pub(super) fn objective(&self) -> Result<Box<dyn Objective>> {
+impl Contrastive for CcaSsg {
+    fn plan(&self, _: usize) -> Plan {
+        Plan {
+            views: Views::Two,
+            encoder: EncoderKind::Gcn,
+            activation: Activation::Prelu,
+            agrees: true,
+            ..Plan::default()
+        }
+    }
+
+    fn objective(&self, _: &Setting) -> Result<Box<dyn Objective>> {
         positive("lambda", self.lambda)?;
         Ok(Box::new(self.clone()))
     }
 }
 
 impl Objective for CcaSsg {
-    fn loss(&self, mut z: Vec<f32>, width: usize, _: usize) -> Result<Loss> {
+    fn loss(&self, mut z: Vec<f32>, width: usize, _: &Step) -> Result<Loss> {
         let half = z.len() / 2;
         let rows = half / width.max(1);
         if rows < 2 {
             return Err(Error::Input("columns of a single row cannot be standardised".into()));
         }
-        let n = rows as f32;
         let mut standardized = vec![0f32; z.len()];
         let (first, second) = standardized.split_at_mut(half);
         let first = Standardized::new(&z[..half], width, first);
@@ -51,45 +60,54 @@ impl Objective for CcaSsg {
         // From here on the gradient.
         let (of_first, of_second) = z.split_at_mut(half);
         for (own, other, gradient) in [(&first, &second, of_first), (&second, &first, of_second)] {
-            let z = View::new(own.values, width);
-            // The gradient −Z̃'/n − (4λ/n) Z̃ (I − Z̃ᵀZ̃/n), in which the smaller of Z̃ᵀZ̃ and Z̃Z̃ᵀ is computed.
-            let scale = -4.0 * self.lambda as f32 / n;
-            if rows < width {
-                let mut products = vec![0f32; rows * rows];
-                symmetric_product(&mut products, z, z.t());
-                // ‖I − Z̃ᵀZ̃/n‖² = h − 2 tr(Z̃Z̃ᵀ)/n + ‖Z̃Z̃ᵀ‖²/n².
-                let trace: f64 = (0..rows).map(|row| products[row * (rows + 1)] as f64).sum();
-                let squares = sum_of_products(&products, &products);
-                value += self.lambda
-                    * (width as f64 - 2.0 * trace / rows as f64 + squares / (rows as f64).powi(2));
-                product(gradient, View::new(&products, rows), z, Sum::Set);
-            } else {
-                let mut products = vec![0f32; width * width];
-                symmetric_product(&mut products, z.t(), z);
-                let cells = products.par_chunks(width).enumerate();
-                let off = |(row, cells): (usize, &[f32])| {
-                    let cell =
-                        |(col, &cell): (usize, &f32)| f64::from(u8::from(row == col)) - (cell / n) as f64;
-                    cells.iter().enumerate().map(cell).map(|cell| cell * cell).sum::<f64>()
-                };
-                value += self.lambda * cells.map(off).collect::<Vec<f64>>().iter().sum::<f64>();
-                product(gradient, z, View::new(&products, width), Sum::Set);
-            }
-            // Now Z̃Z̃ᵀZ̃; what remains are Z̃ and the other view.
-            let (cubed, crossed) = (-scale / n, -1.0 / n);
-            gradient
-                .par_chunks_mut(width)
-                .zip(own.values.par_chunks(width))
-                .zip(other.values.par_chunks(width))
-                .for_each(|((out, z), other)| {
-                    for ((out, z), other) in out.iter_mut().zip(z).zip(other) {
-                        *out = cubed * *out + scale * z + crossed * other;
-                    }
-                });
+            value += decorrelated(own.values, other.values, width, self.lambda, gradient);
             own.backward(gradient);
         }
-        Ok(Loss { value, gradient: z, agreement: Some(agreement / width as f64) })
+        let agreement = Some(agreement / width as f64);
+        Ok(Loss { value, gradient: z, agreement, of_own: Vec::new() })
     }
+}
+
+/// λ‖I − ZᵀZ/n‖² for the rows Z of a view; the gradient −Z'/n − (4λ/n) Z (I − ZᵀZ/n) of this and of the
+/// correlation −tr(ZᵀZ')/n with the other view is written.
+pub(super) fn decorrelated(
+    own: &[f32],
+    other: &[f32],
+    width: usize,
+    lambda: f64,
+    gradient: &mut [f32],
+) -> f64 {
+    let rows = own.len() / width;
+    let n = rows as f32;
+    let z = View::new(own, width);
+    // The smaller of ZᵀZ and ZZᵀ is computed, and ZZᵀZ by it.
+    let size = rows.min(width);
+    let mut products = vec![0f32; size * size];
+    let apart = if rows < width {
+        symmetric_product(&mut products, z, z.t());
+        product(gradient, View::new(&products, rows), z, Sum::Set);
+        // ‖I − ZᵀZ/n‖² = h − 2 tr(ZZᵀ)/n + ‖ZZᵀ‖²/n².
+        let trace: f64 = (0..rows).map(|row| products[row * (rows + 1)] as f64).sum();
+        let squares = sum_of_products(&products, &products);
+        width as f64 - 2.0 * trace / rows as f64 + squares / (rows as f64).powi(2)
+    } else {
+        symmetric_product(&mut products, z.t(), z);
+        product(gradient, z, View::new(&products, width), Sum::Set);
+        let of_row = |(row, cells): (usize, &[f32])| {
+            let rest = |(col, &cell): (usize, &f32)| f64::from(u8::from(row == col)) - (cell / n) as f64;
+            cells.iter().enumerate().map(rest).map(|rest| rest * rest).sum::<f64>()
+        };
+        products.par_chunks(width).enumerate().map(of_row).collect::<Vec<f64>>().iter().sum()
+    };
+    let scale = -4.0 * lambda as f32 / n;
+    let (cubed, crossed) = (-scale / n, -1.0 / n);
+    let beside = own.par_chunks(width).zip(other.par_chunks(width));
+    gradient.par_chunks_mut(width).zip(beside).for_each(|(out, (z, other))| {
+        for ((out, z), other) in out.iter_mut().zip(z).zip(other) {
+            *out = cubed * *out + scale * z + crossed * other;
+        }
+    });
+    lambda * apart
 }
 
 /// Columns less their mean, over their standard deviation; a constant column is zero.
@@ -181,10 +199,10 @@ mod tests {
     fn a_constant_column_has_no_gradient_and_no_nan() {
         let mut views = [some_rows(8, 3, 1), some_rows(8, 3, 2)];
         views[0].iter_mut().skip(1).step_by(3).for_each(|z| *z = 0.7);
-        let loss = CcaSsg::default().loss(views.concat(), 3, 0).unwrap();
+        let loss = CcaSsg::default().loss(views.concat(), 3, &Step::default()).unwrap();
         assert!(loss.value.is_finite());
         assert!(loss.gradient[..24].iter().skip(1).step_by(3).all(|&g| g == 0.0));
         assert!(loss.gradient.iter().all(|g| g.is_finite()));
-        assert!(CcaSsg::default().loss(vec![1.0, 2.0], 1, 0).is_err());
+        assert!(CcaSsg::default().loss(vec![1.0, 2.0], 1, &Step::default()).is_err());
     }
 }
