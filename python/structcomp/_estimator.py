@@ -19,7 +19,7 @@ from ._native import Encoder, Features, Graph
 from ._objective import Objective
 from ._stages import Callback, of_model, of_partitioning, progress
 
-MODELS = ("sce", "coles", "grace", "cca-ssg")
+MODELS = tuple(_native.models())
 
 
 class StructComp:
@@ -31,7 +31,8 @@ class StructComp:
     Parameters
     ----------
     model : str, Objective or callable
-        ``"sce"``, ``"coles"``, ``"grace"``, ``"cca-ssg"``, or a loss of your own; see `Objective`
+        ``"sce"``, ``"coles"``, ``"grace"``, ``"cca-ssg"``, ``"dgi"``, ``"ggd"``, ``"blockgcl"``,
+        ``"contrast-reg"``, ``"mvgrl"``, ``"bgrl"``, ``"sp-gcl"``, or a loss of your own; see `Objective`
         and `autograd`.
     n_clusters : int, optional
         How many clusters; a tenth of the nodes by default, as in the paper.
@@ -71,8 +72,8 @@ class StructComp:
         Threads to use; one a core by default.
     **parameters
         All other parameters of the model (``tau``, ``lambda_``, ``alpha``, ``negatives``,
-        ``projection``, …), of training (``drop_member``, ``optimizer``, ``hops``, ``activation``,
-        ``inner_activation``, …) and of partitioning (``imbalance``, ``max_size``, ``refine``, …), by the
+        ``projection``, ``reach``, …), of training (``drop_member``, ``optimizer``, ``hops``,
+        ``activation``, ``inner_activation``, ``batch_norm``, ``renormalize``, ``dropout``, ``patience``, …) and of partitioning (``imbalance``, ``max_size``, ``refine``, …), by the
         names that they have in Rust.
 
     Attributes
@@ -432,7 +433,7 @@ def preset(model: str, dataset: str, *, paper: bool = False) -> Optional[dict[st
     Parameters
     ----------
     model : str
-        ``"sce"``, ``"coles"``, ``"grace"`` or ``"cca-ssg"``.
+        A model's name, as in `StructComp`.
     dataset : str
         The dataset's name, such as ``"cora"``.
     paper : bool

@@ -257,7 +257,7 @@ def train(
         The cluster of each node. Without clusters, messages are passed in every step, which is what
         StructComp is compared with.
     model : str, Objective or callable
-        ``"sce"``, ``"coles"``, ``"grace"``, ``"cca-ssg"``, or a loss of your own.
+        A model's name, as in `StructComp`, or a loss of your own.
     callback : callable, optional
         Called with the number of each epoch, counted from 1, and its loss; ends training by returning
         False.

@@ -62,7 +62,7 @@ def test_the_graph_is_missing():
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"model": "gcn"}, "'gcn' is no model; models are sce, coles, grace, cca-ssg"),
+        ({"model": "gcn"}, "'gcn' is no model; models are sce, coles, grace, cca-ssg, dgi, ggd"),
         ({"model": 7}, "an objective is a function, not 7"),
         ({"model": "own"}, "a model of your own needs its objective"),
         ({"hidden": 0}, "the hidden width must be at least 1"),
@@ -76,6 +76,11 @@ def test_the_graph_is_missing():
         ({"model": "grace", "tau": 0}, "tau must be above 0, not 0"),
         ({"model": "sce", "tau": 0.5}, "sce has no parameter tau"),
         ({"model": "cca-ssg", "lambda_": -1}, "lambda must be above 0, not -1"),
+        ({"model": "ggd", "mask": 1.5}, "mask must be from 0 to below 1, not 1.5"),
+        ({"model": "sp-gcl", "batch": 0}, "batch must be from 1 to 1000000, not 0"),
+        ({"model": "contrast-reg", "contrast": "xl"}, "contrast: unknown variant `xl`"),
+        ({"model": "dgi", "dropout": 1}, "the dropout must be from 0 to below 1"),
+        ({"model": "dgi", "renormalize": True}, "no batch norm to renormalize"),
         ({"optimizer": "sgd"}, "optimizer: unknown variant `sgd`"),
         ({"activation": object()}, "activation cannot be <object"),
         ({"n_clusters": 0}, "the number of clusters must be at least 1"),

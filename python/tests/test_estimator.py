@@ -13,7 +13,7 @@ from structcomp import StructComp, _native
 SMALL = dict(n_clusters=30, hidden=16, epochs=5, random_state=0)
 
 
-@pytest.mark.parametrize("model", ["sce", "coles", "grace", "cca-ssg"])
+@pytest.mark.parametrize("model", _native.models())
 def test_every_model_gives_what_it_promises(small, model):
     fitted = StructComp(model=model, **SMALL).fit(small)
     assert fitted.embedding_.shape == (300, 16) and fitted.embedding_.dtype == np.float32
@@ -173,9 +173,11 @@ def test_parameters_travel():
 
 
 def test_every_parameter_of_the_library_is_taken(small):
-    for model in ("sce", "coles", "grace", "cca-ssg"):
+    taken = {"method", "clusters", "max_size"}
+    for model in _native.models():
         for name, value in json.loads(_native.defaults(model)).items():
-            if name not in ("method", "clusters", "max_size"):
+            if name not in taken:
+                taken.add(name)
                 StructComp(
                     **{**SMALL, "model": model, "epochs": 1, name: value if name != "epochs" else 1}
                 ).fit(small)
@@ -205,6 +207,18 @@ def test_parameters_with_parts(small):
     ).any()
     with pytest.raises(ValueError, match="coarse: unknown field `loops`"):
         StructComp(**{**given, "coarse": {"loops": 1}}).fit(small)
+
+
+def test_models_with_state_of_their_own(small):
+    given = dict(model="sp-gcl", layers=2, dropout=0.2, **SMALL)
+    trained = StructComp(**given).fit(small)
+    renormed = StructComp(**given, renormalize=False).fit(small)
+    assert (trained.loss_history_ == renormed.loss_history_).all()
+    assert (trained.embedding_ != renormed.embedding_).any()
+    again = pickle.loads(pickle.dumps(trained.encoder_))
+    assert (structcomp.embed(again, small) == trained.embedding_).all()
+    full = StructComp(model="dgi", mode="full", patience=2, hidden=16, epochs=40, random_state=0).fit(small)
+    assert full.loss_history_.argmin() in (len(full.loss_history_) - 3, 39)
 
 
 def test_presets():

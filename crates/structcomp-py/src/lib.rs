@@ -24,7 +24,7 @@ mod _native {
         evaluate::{classify, cluster},
         features::Features,
         graph::Graph,
-        settings::{defaults, preset, recipe},
+        settings::{defaults, models, preset, recipe},
         stages::{compress, drop_member, partition, propagate, quality},
         train::train,
     };

@@ -147,6 +147,12 @@ pub(crate) fn recipe(features: &Features, graph: &Graph, seed: u64) -> PyResult<
     Ok(Value::Object(parameters(&training).map_err(raise)?).to_string())
 }
 
+/// The names of all models.
+#[pyfunction]
+pub(crate) fn models() -> Vec<&'static str> {
+    Model::NAMES.to_vec()
+}
+
 /// All parameters of a model with their defaults as JSON.
 #[pyfunction]
 pub(crate) fn defaults(model: &str) -> PyResult<String> {

@@ -63,6 +63,12 @@ impl Dense {
         Ok(Self { rows, cols, values })
     }
 
+    /// Values that were computed, of which nobody knows whether they are finite.
+    pub(crate) fn computed(cols: usize, values: Vec<f32>) -> Self {
+        let rows = values.len().checked_div(cols).unwrap_or(0);
+        Self { rows, cols, values: values.into() }
+    }
+
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.rows

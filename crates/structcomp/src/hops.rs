@@ -40,6 +40,22 @@ impl Hops {
         Self(weights)
     }
 
+    /// I + Âʳ; nothing but I for no hops.
+    pub(crate) fn own_and_far(hops: usize) -> Self {
+        let mut weights = Self::power(hops).0;
+        weights[0] = 1.0;
+        Self(weights)
+    }
+
+    /// Personalised PageRank α(I − (1 − α)Â)⁻¹ by so many power iterations, each of which leaves 1 − α of
+    /// the error before.
+    pub(crate) fn page_rank(alpha: f64, iterations: usize) -> Self {
+        let mut weights: Vec<f32> =
+            (0..iterations).map(|hops| (alpha * (1.0 - alpha).powi(hops as i32)) as f32).collect();
+        weights.push((1.0 - alpha).powi(iterations as i32) as f32);
+        Self(weights)
+    }
+
     /// Fails for weights that no encoder has, as a damaged file may hold them.
     pub(crate) fn check(&self) -> Result<()> {
         match self.0.len() {
@@ -128,6 +144,11 @@ mod tests {
             assert!((got.values()[at] - want).abs() < 1e-5);
         }
         assert_eq!(Hops::ssgc(0, 0.1), Hops::none());
+        assert_eq!((Hops::own_and_far(0), Hops::own_and_far(2)), (Hops::none(), Hops(vec![1.0, 0.0, 1.0])));
+        // y = αx + (1 − α)Ây holds for PageRank.
+        let ranked = Hops::page_rank(0.2, 60).of_rows(&propagation, &x, 2).unwrap();
+        let heard = Hops::power(1).of_rows(&propagation, &ranked, 2).unwrap();
+        assert!((0..10).all(|at| (ranked[at] - 0.2 * x[at] - 0.8 * heard[at]).abs() < 1e-4));
         assert_eq!((Hops::power(3).as_power(), Hops::ssgc(3, 0.1).as_power()), (Some(3), None));
         let by_hand = Hops::power(2).apply(&x, |rows| {
             let mut out = vec![0.0; 10];

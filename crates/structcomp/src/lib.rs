@@ -54,7 +54,10 @@ pub use hops::EncoderKind;
 pub use ids::NodeIds;
 pub use labels::Labels;
 pub use memory::{Budget, peak_rss_bytes};
-pub use model::{CcaSsg, Coles, Grace, Model, Own, OwnLoss, OwnObjective, Sce};
+pub use model::{
+    Bgrl, BlockGcl, CcaSsg, Coles, Contrast, ContrastReg, Dgi, Ggd, Grace, Model, Mvgrl, Own, OwnLoss,
+    OwnObjective, Sce, SpGcl,
+};
 pub use network::Activation;
 pub use optim::Optimizer;
 pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges, write_text};

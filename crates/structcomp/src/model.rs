@@ -1,131 +1,270 @@
 //! The contrastive models: which views they compare, and their losses with gradients.
+//!
+//! A model is a file here with its settings, a [`Plan`] of what it asks of the encoder and of the rows, and
+//! an [`Objective`]; and a line in the list below.
 
+mod bgrl;
+mod blockgcl;
 mod cca_ssg;
 mod coles;
+mod contrast_reg;
+mod dgi;
+mod ggd;
 mod grace;
+mod mvgrl;
+mod nearest;
 mod own;
 mod quadratic;
 mod sce;
+mod scores;
+mod sp_gcl;
+mod unitary;
 
+pub use bgrl::Bgrl;
+pub use blockgcl::BlockGcl;
 pub use cca_ssg::CcaSsg;
 pub use coles::Coles;
+pub use contrast_reg::{Contrast, ContrastReg};
+pub use dgi::Dgi;
+pub use ggd::Ggd;
 pub use grace::Grace;
+pub use mvgrl::Mvgrl;
 pub(crate) use own::Caller;
 pub use own::{Own, OwnLoss, OwnObjective};
 pub(crate) use quadratic::Gram;
 pub use sce::Sce;
+pub use sp_gcl::SpGcl;
 #[cfg(test)]
 pub(crate) use {coles::random_pairs, sce::Pairs};
 
 use quadratic::Quadratic;
 
-use crate::{Activation, Error, Graph, Partition, Result, Seed};
+use crate::hops::Hops;
+use crate::network::Beside;
+use crate::{Activation, EncoderKind, Error, Graph, Partition, Result, Seed};
 use serde::{Deserialize, Serialize};
 
-/// A model with its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case")]
-pub enum Model {
+/// What a model is: its settings implement this.
+pub(crate) trait Contrastive {
+    /// What it asks of the encoder and of the rows, for an embedding of `hidden` numbers a row.
+    fn plan(&self, hidden: usize) -> Plan;
+
+    /// What it computes in training; an error for settings that make no sense.
+    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>>;
+}
+
+macro_rules! models {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+        /// A model with its settings.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "name", rename_all = "kebab-case")]
+        pub enum Model {
+            $($(#[$doc])* #[serde(rename = $name)] $kind($kind),)*
+            /// One whose loss the caller computes; see
+            /// [`Trainer::with_objective`](crate::Trainer::with_objective).
+            Own(Own),
+        }
+
+        impl Model {
+            /// The names of all models.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// A model by name, with its default settings.
+            pub fn named(name: &str) -> Result<Self> {
+                match name {
+                    $($name => Ok(Self::$kind($kind::default())),)*
+                    _ => Err(Error::Input(format!("'{name}' is no model; models are {}", Self::NAMES.join(", ")))),
+                }
+            }
+
+            /// What it is called.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $name,)*
+                    Self::Own(_) => "own",
+                }
+            }
+
+            fn settings(&self) -> &dyn Contrastive {
+                match self {
+                    $(Self::$kind(settings) => settings,)*
+                    Self::Own(settings) => settings,
+                }
+            }
+        }
+    };
+}
+
+models! {
     /// Sparsest cut: pushes random pairs of rows apart.
-    Sce(Sce),
+    Sce = "sce",
     /// Contrastive Laplacian eigenmaps: neighbours together, random pairs apart.
-    Coles(Coles),
+    Coles = "coles",
     /// Two views of a row together, all other rows apart.
-    Grace(Grace),
+    Grace = "grace",
     /// Two views correlated, columns decorrelated.
-    CcaSsg(CcaSsg),
-    /// One whose loss the caller computes; see [`Trainer::with_objective`](crate::Trainer::with_objective).
-    Own(Own),
+    CcaSsg = "cca-ssg",
+    /// Rows like the mean of all, rows of permuted nodes not.
+    Dgi = "dgi",
+    /// Rows told from those of permuted nodes by a sum.
+    Ggd = "ggd",
+    /// Layers trained one by one, each with two views correlated and columns decorrelated.
+    BlockGcl = "blockgcl",
+    /// Rows like their nearest ones or their neighbours, with a regulariser.
+    ContrastReg = "contrast-reg",
+    /// Two encoders, each with rows like the mean of the other's.
+    Mvgrl = "mvgrl",
+    /// One view predicted from the other, without negatives.
+    Bgrl = "bgrl",
+    /// A single view: nearest rows together, random ones apart.
+    SpGcl = "sp-gcl",
+}
+
+/// Which batches of rows a model compares, one below the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Views {
+    /// The rows as they are.
+    #[default]
+    One,
+    /// Two views of them: of clusters all members and some, of a whole graph two augmented ones.
+    Two,
+    /// The rows, and what they would be had the nodes each other's features. Nodes are permuted before
+    /// their features are compressed or passed on: to permute rows instead would give the same rows
+    /// again, and nothing could be learnt.
+    Corrupted {
+        /// The share of features left out of both, other ones in each epoch.
+        mask: f64,
+    },
+}
+
+impl Views {
+    pub(crate) fn count(self) -> usize {
+        if self == Self::One { 1 } else { 2 }
+    }
+}
+
+/// What a model asks of the encoder and of the rows; the defaults are those of a model of one view.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) views: Views,
+    /// Where the encoder passes messages, unless training says otherwise.
+    pub(crate) encoder: EncoderKind,
+    /// What follows each layer of the encoder but the last, unless training says otherwise.
+    pub(crate) inner: Activation,
+    /// What follows the last, unless training says otherwise.
+    pub(crate) activation: Activation,
+    /// Whether the encoder has batch norm, unless training says otherwise.
+    pub(crate) batch_norm: bool,
+    /// Two more layers in training, behind the encoder.
+    pub(crate) head: Option<Head>,
+    /// Other networks besides the one.
+    pub(crate) beside: Beside,
+    /// What the embedding is made of the encoder's result by.
+    pub(crate) readout: Hops,
+    /// Whether the loss tells how alike the two views are.
+    pub(crate) agrees: bool,
+}
+
+/// A projection head, or a predictor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Head {
+    /// Numbers between its layers.
+    pub(crate) width: usize,
+    pub(crate) activation: Activation,
+    /// Whether it sees nothing below zero.
+    pub(crate) rectified: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            views: Views::One,
+            encoder: EncoderKind::Sgc,
+            inner: Activation::None,
+            activation: Activation::None,
+            batch_norm: false,
+            head: None,
+            beside: Beside::Alone,
+            readout: Hops::none(),
+            agrees: false,
+        }
+    }
+}
+
+/// What a model is trained on.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) graph: &'a Graph,
+    /// The clusters that are the rows; on a whole graph every node is one.
+    pub(crate) partition: &'a Partition,
+    pub(crate) seed: Seed,
+}
+
+impl Setting<'_> {
+    pub(crate) fn rows(&self) -> usize {
+        self.partition.clusters()
+    }
 }
 
 /// A loss, and its gradient in the rows that it was computed from.
+#[derive(Default)]
 pub(crate) struct Loss {
     pub(crate) value: f64,
     pub(crate) gradient: Vec<f32>,
     /// How alike two views of a row are, 1 where they are the same; none for models of one view.
     pub(crate) agreement: Option<f64>,
+    /// The gradient of the model's own parameters.
+    pub(crate) of_own: Vec<f32>,
+}
+
+/// What a loss sees besides the rows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Step<'a> {
+    pub(crate) epoch: usize,
+    /// Rows of each view.
+    pub(crate) rows: usize,
+    /// The model's own parameters.
+    pub(crate) own: &'a [f32],
+    /// What the encoder before the head makes of the rows with the target weights, where there are any.
+    pub(crate) target: &'a [f32],
 }
 
 /// What a model computes from the rows of its views.
 pub(crate) trait Objective: Send {
-    /// The loss of rows of `width` numbers, those of one view after those of the other.
-    fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss>;
+    /// The loss of rows of `width` numbers: for each network those of its views, one after the other.
+    fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss>;
 
     /// The same as a quadratic form, for losses that are one.
     fn quadratic(&self) -> Option<&dyn Quadratic> {
         None
     }
+
+    /// Parameters of its own that are trained with the encoder's, as they are at first.
+    fn own(&self, _width: usize) -> Vec<f32> {
+        Vec::new()
+    }
+
+    /// How much of the target weights is kept after an epoch, for models that follow their own weights.
+    fn momentum(&self, _epoch: usize, _epochs: usize) -> Option<f64> {
+        None
+    }
 }
 
 impl Model {
-    /// The names of all models.
-    pub const NAMES: [&str; 4] = ["sce", "coles", "grace", "cca-ssg"];
-
-    /// A model by name, with its default settings.
-    pub fn named(name: &str) -> Result<Self> {
-        match name {
-            "sce" => Ok(Self::Sce(Sce::default())),
-            "coles" => Ok(Self::Coles(Coles::default())),
-            "grace" => Ok(Self::Grace(Grace::default())),
-            "cca-ssg" => Ok(Self::CcaSsg(CcaSsg::default())),
-            _ => Err(Error::Input(format!("'{name}' is no model; models are {}", Self::NAMES.join(", ")))),
-        }
+    /// What it asks of the encoder and of the rows.
+    pub(crate) fn plan(&self, hidden: usize) -> Plan {
+        self.settings().plan(hidden)
     }
 
-    /// What it is called.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Sce(_) => "sce",
-            Self::Coles(_) => "coles",
-            Self::Grace(_) => "grace",
-            Self::CcaSsg(_) => "cca-ssg",
-            Self::Own(_) => "own",
-        }
-    }
-
-    /// Whether a second view, with members dropped, is compared with the first.
-    pub(crate) fn two_views(&self) -> bool {
-        match self {
-            Self::Sce(_) | Self::Coles(_) => false,
-            Self::Grace(_) | Self::CcaSsg(_) => true,
-            Self::Own(own) => own.two_views,
-        }
-    }
-
-    /// The activation after the last layer of its encoder.
-    pub(crate) fn last_activation(&self) -> Activation {
-        if self.two_views() { Activation::Prelu } else { Activation::None }
-    }
-
-    /// The width of the projection head's layers, where there is one.
-    pub(crate) fn head(&self, hidden: usize) -> Option<usize> {
-        match self {
-            Self::Grace(grace) => Some(grace.projection.unwrap_or(hidden)),
-            Self::Own(own) => own.projection,
-            _ => None,
-        }
-    }
-
-    /// What it computes in training on `compressed` rows.
-    pub(crate) fn objective(
-        &self,
-        partition: &Partition,
-        graph: &Graph,
-        seed: Seed,
-    ) -> Result<Box<dyn Objective>> {
-        let rows = partition.clusters();
+    /// What it computes in training.
+    pub(crate) fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
+        let rows = on.rows();
         if rows < 2 {
             return Err(Error::Input(format!(
                 "contrast needs at least 2 clusters, and there is {rows}; ask for more"
             )));
         }
-        match self {
-            Self::Sce(sce) => sce.objective(rows, seed),
-            Self::Coles(coles) => coles.objective(graph, partition, seed),
-            Self::Grace(grace) => grace.objective(),
-            Self::CcaSsg(cca) => cca.objective(),
-            Self::Own(_) => Err(Error::Input("a model of your own needs its objective".into())),
-        }
+        self.settings().objective(on)
     }
 }
 
@@ -137,6 +276,14 @@ fn positive(what: &str, value: f64) -> Result<()> {
     }
 }
 
+/// Refuses a setting that must be a share from 0 to below 1.
+fn share_below_one(what: &str, value: f64) -> Result<()> {
+    match (0.0..1.0).contains(&value) {
+        true => Ok(()),
+        false => Err(Error::Input(format!("{what} must be from 0 to below 1, not {value}"))),
+    }
+}
+
 /// Tests that a model's gradient is the derivative of its loss as a naive twin computes it.
 #[cfg(test)]
 fn check_gradient(
@@ -145,22 +292,41 @@ fn check_gradient(
     width: usize,
     twin: impl Fn(&[Vec<f64>]) -> f64,
 ) {
-    let loss = objective.loss(views.concat(), width, 0).unwrap();
-    let exact: Vec<Vec<f64>> = views.iter().map(|view| view.iter().map(|&z| z as f64).collect()).collect();
-    let expected = twin(&exact);
+    check_step(objective, views, width, &Step::default(), |views, _| twin(views));
+}
+
+/// The same with parameters of the model's own; the twin sees them too.
+#[cfg(test)]
+fn check_step(
+    objective: &dyn Objective,
+    views: &[Vec<f32>],
+    width: usize,
+    step: &Step,
+    twin: impl Fn(&[Vec<f64>], &[f64]) -> f64,
+) {
+    let rows = views[0].len() / width;
+    let loss = objective.loss(views.concat(), width, &Step { rows, ..*step }).unwrap();
+    let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|&value| value as f64).collect() };
+    let mut exact: Vec<Vec<f64>> = views.iter().map(|view| wide(view)).collect();
+    exact.push(wide(step.own));
+    let of = |all: &[Vec<f64>]| twin(&all[..views.len()], &all[views.len()]);
+    let expected = of(&exact);
     assert!((loss.value - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{} and {expected}", loss.value);
-    let largest = loss.gradient.iter().fold(0f32, |most, g| most.max(g.abs())) as f64;
-    assert!(largest > 0.0, "the gradient is not zero");
-    for (view, gradient) in loss.gradient.chunks(views[0].len()).enumerate() {
+    let mut gradients: Vec<&[f32]> = loss.gradient.chunks(views[0].len()).collect();
+    gradients.push(&loss.of_own);
+    for (part, gradient) in gradients.iter().enumerate() {
+        assert_eq!(gradient.len(), exact[part].len());
+        let largest = gradient.iter().fold(0f32, |most, g| most.max(g.abs())) as f64;
+        assert!(largest > 0.0 || gradient.is_empty(), "the gradient is not zero");
         for (at, &got) in gradient.iter().enumerate() {
             let moved = |by: f64| {
                 let mut moved = exact.clone();
-                moved[view][at] += by;
-                twin(&moved)
+                moved[part][at] += by;
+                of(&moved)
             };
             let derivative = (moved(1e-5) - moved(-1e-5)) / 2e-5;
             let close = (got as f64 - derivative).abs() < 1e-3 * (derivative.abs() + 0.05 * largest);
-            assert!(close, "view {view}, number {at}: {got} and {derivative}");
+            assert!(close, "part {part}, number {at}: {got} and {derivative}");
         }
     }
 }

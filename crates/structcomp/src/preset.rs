@@ -1,6 +1,7 @@
 //! Settings for known data and models, and a recipe for all data.
 
 mod full;
+mod recent;
 
 pub use full::FullPreset;
 
@@ -59,7 +60,9 @@ impl Preset {
     /// Our setting for a model on a dataset: the paper's but for those that `docs/recipe.md` tells of, which
     /// were chosen on a part of the labels kept for choosing.
     pub fn ours(model: &str, dataset: &str) -> Result<Option<Self>> {
-        let Some(mut preset) = Self::paper(model, dataset)? else { return Ok(None) };
+        let Some(mut preset) = Self::paper(model, dataset)? else {
+            return Ok(Self::of_clusters(model, dataset));
+        };
         let training = &mut preset.training;
         let linear = |training: &mut Training| {
             (training.encoder, training.activation) = (Some(EncoderKind::Sgc), Some(Activation::None));

@@ -5,11 +5,13 @@
 //! `evaluate/logistic/tests.rs`, since they look inside.
 
 mod compression;
+mod corruption;
 mod losses;
+mod models;
 mod pipeline;
 mod theory;
 
-use crate::model::Objective;
+use crate::model::{Objective, Setting, Step};
 use crate::{Csr, Dense, Features, Graph, Model, Partition, Seed};
 use rand::RngExt;
 
@@ -64,7 +66,8 @@ fn cliques(partition: &Partition) -> Graph {
 /// A model that needs no graph, on so many rows.
 fn objective(model: Model, rows: usize) -> Box<dyn Objective> {
     let partition = Partition::new((0..rows as u32).collect()).unwrap();
-    model.objective(&partition, &Graph::from_edges(rows, &[]).unwrap(), Seed(0)).unwrap()
+    let graph = Graph::from_edges(rows, &[]).unwrap();
+    model.objective(&Setting { graph: &graph, partition: &partition, seed: Seed(0) }).unwrap()
 }
 
 /// A loss with the gradient in each view.
@@ -74,7 +77,7 @@ struct Compared {
 }
 
 fn loss(objective: &dyn Objective, views: &[&[f32]], width: usize) -> Compared {
-    let loss = objective.loss(views.concat(), width, 0).unwrap();
+    let loss = objective.loss(views.concat(), width, &Step::default()).unwrap();
     let gradients = loss.gradient.chunks(views[0].len()).map(<[f32]>::to_vec).collect();
     Compared { value: loss.value, gradients }
 }

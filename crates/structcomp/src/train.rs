@@ -4,22 +4,23 @@ mod augment;
 mod checkpoint;
 #[cfg(test)]
 mod goldens;
+mod rows;
 mod stop;
 
 pub use augment::Augment;
 pub use stop::Stop;
 
 use crate::hops::Hops;
-use crate::model::{Caller, Gram, Objective};
-use crate::network::{Layer, Messages, Network};
+use crate::model::{Caller, Gram, Objective, Plan, Setting, Step, Views};
+use crate::network::{Beside, Layer, Network, Pass, Towers};
 use crate::optim::Adam;
 use crate::{
-    Activation, Budget, Compressed, Csr, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
-    Normalization, Optimizer, OwnObjective, Partition, Propagation, Result, Seed,
+    Activation, Budget, Compressed, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
+    Optimizer, OwnObjective, Partition, Result, Seed,
 };
 use rayon::prelude::*;
+use rows::Rows;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 
 /// How a model is trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,22 +42,34 @@ pub struct Training {
     pub optimizer: Optimizer,
     /// Which members the second view leaves out in training on clusters.
     pub drop_member: DropMember,
-    /// Where the encoder passes messages; by default as the model's authors do, GCN for models of two views
-    /// and SGC for the others.
+    /// Where the encoder passes messages; by default as the model's authors do, SGC for SCE and COLES and GCN
+    /// for the others.
     pub encoder: Option<EncoderKind>,
     /// Hops of SGC (by default 2) or SSGC (16).
     pub hops: Option<usize>,
     /// The share α of a node's own features in SSGC; by default 0.05, or a half where training that stops by
     /// itself finds that clusters share little but noise.
     pub ssgc_alpha: Option<f64>,
-    /// What follows each layer but the last.
-    pub inner_activation: Activation,
+    /// What follows each layer but the last; by default the model's own.
+    pub inner_activation: Option<Activation>,
     /// What follows the last layer; by default the model's own.
     pub activation: Option<Activation>,
+    /// Whether batch norm comes before each activation of the encoder; by default where the model's authors
+    /// have it.
+    pub batch_norm: Option<bool>,
+    /// Whether the statistics of batch norm are those of all nodes, measured when training ends, instead of
+    /// those remembered from training. By default so after training on clusters, whose rows vary otherwise than
+    /// what nodes hear: on Chameleon SP-GCL is worth a third less without.
+    pub renormalize: Option<bool>,
+    /// The share of numbers that training leaves out behind each layer of the encoder.
+    pub dropout: f64,
     /// What the views leave out in training on nodes.
     pub augment: Augment,
     /// When to stop; never later than after all epochs.
     pub stop: Stop,
+    /// Where given, the encoder is that of the lowest loss, and training stops after so many epochs without a
+    /// lower one.
+    pub patience: Option<usize>,
     /// Whether the finished encoder is shifted and scaled so that rows of the embedding have a mean of zero
     /// and, by root mean square, the length √(mean degree). Classifiers that hold weights small then see
     /// data of a scale that suits them: the noise of a mean over neighbours falls with the root of their number.
@@ -77,10 +90,14 @@ impl Default for Training {
             encoder: None,
             hops: None,
             ssgc_alpha: None,
-            inner_activation: Activation::None,
+            inner_activation: None,
             activation: None,
+            batch_norm: None,
+            renormalize: None,
+            dropout: 0.0,
             augment: Augment::default(),
             stop: Stop::Epochs,
+            patience: None,
             standardize: false,
         }
     }
@@ -171,6 +188,22 @@ impl Training {
                 wrong("a GCN makes one hop a layer; only SGC and SSGC take a number of hops")
             }
             _ if self.hops.is_some_and(|hops| hops > 10_000) => wrong("more than 10000 hops are too many"),
+            _ if !(0.0..1.0).contains(&self.dropout) => wrong("the dropout must be from 0 to below 1"),
+            _ if self.plan().head.is_some_and(|head| head.width == 0) => {
+                wrong("the projection must be at least 1 wide")
+            }
+            _ if self.patience == Some(0) => wrong("the patience must be at least 1 epoch"),
+            _ if self.standardize && self.batch_norm() => {
+                wrong("an encoder with batch norm cannot be standardised; its rows are scaled already")
+            }
+            _ if self.standardize
+                && !(self.plan().beside == Beside::Alone && self.plan().readout.is_none()) =>
+            {
+                wrong("this model's embedding is not that of its last layer alone and cannot be standardised")
+            }
+            _ if self.renormalize == Some(true) && !self.batch_norm() => {
+                wrong("there is no batch norm to renormalize; set batch_norm")
+            }
             _ if self.standardize && self.last_activation() != Activation::None => {
                 wrong("only an encoder without an activation after its last layer can be standardised")
             }
@@ -178,41 +211,73 @@ impl Training {
         }?;
         let square = (self.hidden as u64).saturating_mul(self.hidden as u64);
         let first = (features as u64).saturating_mul(self.hidden as u64);
-        let parameters = square.saturating_mul(self.layers as u64 - 1).saturating_add(first);
+        // Models with corrupted rows have a square matrix or two of their own; a head has two layers.
+        let plan = self.plan();
+        let own = if matches!(plan.views, Views::Corrupted { .. }) { 2 } else { 0 };
+        let head = plan
+            .head
+            .map_or(0, |head| (head.width as u64).saturating_mul(2).saturating_mul(self.hidden as u64));
+        let squares = square.saturating_mul(self.layers as u64 - 1 + own);
+        let parameters = squares.saturating_add(first).saturating_add(head);
         // Initial and present weights, their gradient, and two numbers of Adam's for each.
         Budget::default().check_items("the encoder's weights", parameters, 20)
     }
 
-    /// The encoder's layers, and the projection head's behind them.
-    fn network(&self, features: usize) -> Network {
-        let hidden = self.hidden;
-        let mut layers: Vec<Layer> = (0..self.layers)
-            .map(|at| Layer {
-                inputs: if at == 0 { features } else { hidden },
-                outputs: hidden,
-                activation: match at + 1 == self.layers {
-                    true => self.last_activation(),
-                    false => self.inner_activation,
-                },
-                hops: self.hops_of(at),
-            })
-            .collect();
-        if let Some(width) = self.model.head(hidden) {
-            let head =
-                |inputs, outputs, activation| Layer { inputs, outputs, activation, hops: Hops::none() };
-            layers.push(head(hidden, width, Activation::Elu));
-            layers.push(head(width, hidden, Activation::None));
+    /// What the model asks for.
+    fn plan(&self) -> Plan {
+        self.model.plan(self.hidden)
+    }
+
+    /// The networks that are trained: the encoder's layers, and the head's behind them.
+    fn network(&self, features: usize) -> Towers {
+        let plan = self.plan();
+        let mut layers = self.encoder_layers(features);
+        match plan.beside {
+            Beside::Detached => {
+                Towers::new(layers.into_iter().map(|of| Network::new(vec![of])).collect(), true)
+            }
+            Beside::Second(hops) => {
+                let second = |layer: &Layer| Layer { hops: hops.clone(), ..layer.clone() };
+                let second = layers.iter().map(second).collect();
+                Towers::new(vec![Network::new(layers), Network::new(second)], false)
+            }
+            Beside::Alone => {
+                if let Some(head) = plan.head {
+                    let (hidden, width) = (self.hidden, head.width);
+                    let first = Layer::plain(hidden, width, head.activation, Hops::none());
+                    layers.push(Layer { rectified: head.rectified, ..first });
+                    layers.push(Layer::plain(width, hidden, Activation::None, Hops::none()));
+                }
+                Towers::new(vec![Network::new(layers)], false)
+            }
         }
-        Network::new(layers)
+    }
+
+    fn encoder_layers(&self, features: usize) -> Vec<Layer> {
+        let inner = self.inner_activation.unwrap_or(self.plan().inner);
+        let layer = |at: usize| Layer {
+            inputs: if at == 0 { features } else { self.hidden },
+            outputs: self.hidden,
+            activation: if at + 1 == self.layers { self.last_activation() } else { inner },
+            hops: self.hops_of(at),
+            norm: self.batch_norm(),
+            dropout: self.dropout,
+            rectified: false,
+        };
+        (0..self.layers).map(layer).collect()
     }
 
     fn last_activation(&self) -> Activation {
-        self.activation.unwrap_or(self.model.last_activation())
+        self.activation.unwrap_or(self.plan().activation)
+    }
+
+    fn batch_norm(&self) -> bool {
+        self.batch_norm.unwrap_or(self.plan().batch_norm)
     }
 
     /// Where the encoder passes messages.
     fn kind(&self) -> EncoderKind {
-        self.encoder.unwrap_or(if self.model.two_views() { EncoderKind::Gcn } else { EncoderKind::Sgc })
+        self.encoder.unwrap_or(self.plan().encoder)
     }
 
     /// How far messages travel in a layer.
@@ -256,11 +321,18 @@ pub struct Trainer<'a> {
     /// Of all nodes.
     features: &'a Features,
     rows: Rows<'a>,
-    network: Network,
+    network: Towers,
     objective: Box<dyn Objective + 'a>,
     initial: Vec<f32>,
+    /// The networks', then the objective's own.
     parameters: Vec<f32>,
     gradient: Vec<f32>,
+    /// Of batch norm.
+    statistics: Vec<f32>,
+    /// The encoder's parameters as a model remembers them that follows itself; empty for others.
+    target: Vec<f32>,
+    /// Parameters and statistics of the lowest loss so far, where training has patience.
+    lowest: Option<(Vec<f32>, Vec<f32>)>,
     /// The loss by a Gram matrix, where that is possible and cheaper.
     gram: Option<Gram>,
     adam: Adam,
@@ -270,49 +342,28 @@ pub struct Trainer<'a> {
     sample: Option<Features>,
 }
 
-/// Where the rows of an epoch come from.
-enum Rows<'a> {
-    Clusters {
-        compressed: &'a Compressed<'a>,
-        first: Cow<'a, Features>,
-    },
-    /// Augmented anew in every epoch.
-    Augmented(&'a Features),
-    /// As they are. Encoders that pass all messages before their layers see features after all hops.
-    Nodes {
-        x: Cow<'a, Features>,
-        messages: Option<Messages>,
-    },
-}
-
-impl Rows<'_> {
-    /// Those that are the same in every epoch and pass no messages.
-    fn still(&self) -> Option<&Features> {
-        match self {
-            Rows::Clusters { first: x, .. } | Rows::Nodes { x, messages: None } => Some(x),
-            Rows::Nodes { .. } | Rows::Augmented(_) => None,
-        }
-    }
-}
-
-/// The rows that an epoch sees, of one view below the other's, and the messages between them.
-struct Seen<'v> {
-    x: Cow<'v, Features>,
-    messages: Option<Cow<'v, Messages>>,
+/// What is known after the loss of an epoch.
+struct Outcome {
+    loss: f64,
+    agreement: Option<f64>,
+    /// Of batch norm, as they are to be.
+    statistics: Vec<f32>,
 }
 
 impl<'a> Trainer<'a> {
     /// Ready for the first epoch.
     pub fn new(training: &Training, inputs: Inputs<'a>, graph: &'a Graph, seed: Seed) -> Result<Self> {
         inputs.check(graph)?;
-        let model = &training.model;
-        let objective = match inputs {
-            Inputs::Clusters(compressed) => model.objective(compressed.partition(), graph, seed)?,
+        let each;
+        let partition = match inputs {
+            Inputs::Clusters(compressed) => compressed.partition(),
             // Every node is a cluster of its own: the coarse graph is then the graph.
             Inputs::Nodes(x) => {
-                model.objective(&Partition::new((0..x.rows() as u32).collect())?, graph, seed)?
+                each = Partition::new((0..x.rows() as u32).collect())?;
+                &each
             }
         };
+        let objective = training.model.objective(&Setting { graph, partition, seed })?;
         Self::start(training, inputs, graph, seed, objective)
     }
 
@@ -325,7 +376,7 @@ impl<'a> Trainer<'a> {
         seed: Seed,
         objective: Box<dyn OwnObjective + 'a>,
     ) -> Result<Self> {
-        let views = if training.model.two_views() { 2 } else { 1 };
+        let views = training.plan().views.count();
         Self::start(training, inputs, graph, seed, Box::new(Caller { objective, views }))
     }
 
@@ -339,42 +390,31 @@ impl<'a> Trainer<'a> {
         let features = inputs.check(graph)?;
         training.check(features.cols())?;
         let network = training.network(features.cols());
-        let model = &training.model;
-        let rows = match inputs {
-            Inputs::Clusters(compressed) if model.two_views() => {
-                Rows::Clusters { compressed, first: Cow::Borrowed(compressed.features()) }
-            }
-            Inputs::Clusters(compressed) => {
-                Rows::Clusters { compressed, first: fastest(Cow::Borrowed(compressed.features())) }
-            }
-            Inputs::Nodes(features) if model.two_views() => Rows::Augmented(features),
-            Inputs::Nodes(features) if training.kind() == EncoderKind::Gcn => {
-                let x = fastest(Cow::Borrowed(features));
-                let messages = Augment::none().view(features, graph, seed, 0, 0)?.1;
-                Rows::Nodes { x, messages: Some(Messages::new(messages)) }
-            }
-            Inputs::Nodes(features) => {
-                let propagation = Propagation::new(graph, Normalization::Symmetric);
-                let propagated = training.hops_of(0).of_features(&propagation, features)?;
-                Rows::Nodes { x: fastest(Cow::Owned(propagated)), messages: None }
-            }
-        };
-        let linear = network.layers().len() == 1 && network.layers()[0].activation == Activation::None;
+        let plan = training.plan();
+        let rows = Rows::new(training, inputs, graph, seed)?;
+        let linear = network
+            .single()
+            .is_some_and(|network| network.layers().len() == 1 && network.layers()[0].is_linear());
         let gram = rows.still().filter(|_| linear);
         let gram = gram.and_then(|x| Gram::if_cheaper(&*objective, x, training.hidden));
-        let sample = rows.still().filter(|_| !model.two_views()).map(|x| x.spread_rows(stop::SAMPLE));
-        let agrees = model.two_views() && !matches!(model, Model::Own(_));
-        if training.stop == Stop::Auto && !agrees && sample.is_none() {
+        let measured = plan.views == Views::One && !training.batch_norm();
+        let sample = rows.still().filter(|_| measured).map(|x| x.spread_rows(stop::SAMPLE));
+        if training.stop == Stop::Auto && !plan.agrees && sample.is_none() {
             return Err(Error::Input(
                 "this training has no measure to stop by; give a number of epochs".into(),
             ));
         }
-        let initial = network.initial(seed);
+        let mut initial = network.initial(seed);
+        let target = objective.momentum(0, training.epochs).map(|_| initial.clone()).unwrap_or_default();
+        initial.extend(objective.own(network.outputs()));
         let (rate, decay) = (training.learning_rate as f32, training.weight_decay as f32);
         Ok(Self {
-            adam: Adam::new(training.optimizer, rate, decay, network.len()),
+            adam: Adam::new(training.optimizer, rate, decay, initial.len()),
             parameters: initial.clone(),
-            gradient: vec![0.0; network.len()],
+            gradient: vec![0.0; initial.len()],
+            statistics: network.initial_statistics(),
+            target,
+            lowest: None,
             gram,
             losses: Vec::new(),
             settled: Vec::new(),
@@ -405,25 +445,31 @@ impl<'a> Trainer<'a> {
 
     /// One epoch.
     pub fn step(&mut self) -> Result<Epoch> {
+        // From inside the pool, so that no loop of the many below has to wake it up.
+        rayon::scope(|_| self.step_inside())
+    }
+
+    fn step_inside(&mut self) -> Result<Epoch> {
         let epoch = self.losses.len();
         // Taken out while it is written to, and put back whatever comes of it.
         let mut gradient = std::mem::take(&mut self.gradient);
         let outcome = self.loss(epoch, &mut gradient);
         self.gradient = gradient;
-        let (loss, agreement) = outcome?;
-        self.adam.step(&mut self.parameters, &self.gradient);
-        if !loss.is_finite()
-            || !self
-                .parameters
-                .par_chunks(1 << 14)
-                .all(|some| some.iter().all(|parameter| parameter.is_finite()))
-        {
+        let Outcome { loss, agreement, statistics } = outcome?;
+        let before = self.is_lowest(loss).then(|| self.parameters.clone());
+        let sound = self.adam.step(&mut self.parameters, &self.gradient);
+        if !loss.is_finite() || !sound {
             return Err(Error::Input(format!(
                 "training {} went beyond all numbers in epoch {}; lower the learning rate",
                 self.training.model.name(),
                 epoch + 1
             )));
         }
+        self.statistics = statistics;
+        if let Some(parameters) = before {
+            self.lowest = Some((parameters, self.statistics.clone()));
+        }
+        self.follow(epoch);
         let settled = match (agreement, &self.sample) {
             (Some(agreement), _) => agreement,
             (None, Some(sample)) => self.effective_rank(sample),
@@ -444,60 +490,63 @@ impl<'a> Trainer<'a> {
         let own = std::mem::replace(&mut self.parameters, parameters.to_vec());
         let outcome = self.loss(self.losses.len(), &mut vec![0.0; parameters.len()]);
         self.parameters = own;
-        Ok(outcome?.0)
+        Ok(outcome?.loss)
     }
 
-    /// The loss of an epoch, and how alike the views are; the gradient is written.
-    fn loss(&self, epoch: usize, gradient: &mut [f32]) -> Result<(f64, Option<f64>)> {
-        let (parameters, outputs) = (&self.parameters[..], self.network.outputs());
+    /// The loss of an epoch, and what else is known after it; the gradient is written.
+    fn loss(&self, epoch: usize, gradient: &mut [f32]) -> Result<Outcome> {
+        let (parameters, own) = self.parameters.split_at(self.network.len());
+        let outputs = self.network.outputs();
         if let (Some(gram), Some(quadratic), Some(Features::Dense(x))) =
             (&self.gram, self.objective.quadratic(), self.rows.still())
         {
             let parameters = parameters.split_at(parameters.len() - outputs);
             let gradient = gradient.split_at_mut(parameters.0.len());
-            return Ok((gram.loss(quadratic, x, parameters, epoch, gradient)?, None));
+            let loss = gram.loss(quadratic, x, parameters, epoch, gradient)?;
+            return Ok(Outcome { loss, agreement: None, statistics: self.statistics.clone() });
         }
-        // x = PᵀX, and below it for two views x' with members dropped.
+        // x = PᵀX, and below it for two views x' with members dropped or of permuted nodes.
         let rows = self.rows_of(epoch)?;
-        let messages = rows.messages.as_deref();
+        let views = self.training.plan().views.count();
+        let noise = Seed(self.seed.key("noise")).key(&epoch.to_string());
+        let pass = Pass { messages: rows.messages.as_deref(), views, noise: Some(Seed(noise)) };
         // z = f(x), the loss with its gradient in z, and that in the parameters of f.
-        let (z, trace) = self.network.forward(parameters, &rows.x, messages);
-        let loss = self.objective.loss(z, outputs, epoch)?;
-        self.network.backward(parameters, &rows.x, messages, trace, loss.gradient, gradient);
-        Ok((loss.value, loss.agreement))
+        let (z, trace) = self.network.forward(parameters, &rows.x, pass);
+        let target = self.seen_by_target(&rows.x, pass);
+        let step = Step { epoch, rows: rows.x.rows() / views, own, target: &target };
+        let loss = self.objective.loss(z, outputs, &step)?;
+        let statistics = self.network.remembered(&trace, &self.statistics);
+        let (of_network, of_own) = gradient.split_at_mut(parameters.len());
+        of_own.copy_from_slice(&loss.of_own);
+        self.network.backward(parameters, &rows.x, pass, trace, loss.gradient, of_network);
+        Ok(Outcome { loss: loss.value, agreement: loss.agreement, statistics })
     }
 
-    fn rows_of(&self, epoch: usize) -> Result<Seen<'_>> {
-        match &self.rows {
-            Rows::Nodes { x, messages } => {
-                Ok(Seen { x: Cow::Borrowed(&**x), messages: messages.as_ref().map(Cow::Borrowed) })
-            }
-            Rows::Clusters { first, .. } if !self.training.model.two_views() => {
-                Ok(Seen { x: Cow::Borrowed(&**first), messages: None })
-            }
-            Rows::Clusters { compressed, first } => {
-                let second = compressed.drop_member(self.training.drop_member, self.seed, epoch)?;
-                Ok(Seen { x: fastest(Cow::Owned(first.above(&second)?)), messages: None })
-            }
-            Rows::Augmented(x) => {
-                let view = |number| self.training.augment.view(x, self.graph, self.seed, epoch, number);
-                let ((first, one), (second, other)) = (view(0)?, view(1)?);
-                let messages = Messages::new(one.beside(&other));
-                Ok(Seen {
-                    x: fastest(Cow::Owned(first.above(&second)?)),
-                    messages: Some(Cow::Owned(messages)),
-                })
-            }
+    /// What the target weights make of the rows, without a head; nothing where there are none.
+    fn seen_by_target(&self, x: &Features, pass: Pass) -> Vec<f32> {
+        if self.target.is_empty() {
+            return Vec::new();
         }
+        Network::new(self.training.encoder_layers(x.cols())).forward(&self.target, x, pass).0
+    }
+
+    /// Moves the target weights towards the present ones.
+    fn follow(&mut self, epoch: usize) {
+        let Some(kept) = self.objective.momentum(epoch, self.training.epochs) else { return };
+        let kept = kept as f32;
+        self.target.par_iter_mut().with_min_len(1 << 12).zip(&self.parameters).for_each(|(target, own)| {
+            *target = kept * *target + (1.0 - kept) * own;
+        });
     }
 
     /// The encoder as it is now, before it is standardised.
     pub fn encoder(&self) -> Encoder {
-        self.encoder_of(&self.parameters)
+        self.encoder_of(&self.parameters, &self.statistics)
     }
 
-    fn encoder_of(&self, parameters: &[f32]) -> Encoder {
-        let mut encoder = Encoder::new(&self.network, parameters, self.training.layers);
+    fn encoder_of(&self, parameters: &[f32], statistics: &[f32]) -> Encoder {
+        let (layers, readout) = (self.training.layers, self.training.plan().readout);
+        let mut encoder = Encoder::new(&self.network, parameters, statistics, layers, readout);
         if self.training.kind() == EncoderKind::Ssgc && self.training.stop == Stop::Auto && self.is_noise() {
             encoder.layers[0].hops = self.training.ssgc(0.5);
         }
@@ -506,17 +555,27 @@ impl<'a> Trainer<'a> {
 
     /// What training gave.
     pub fn finish(self) -> Result<Trained> {
-        let encoder = |parameters: &[f32]| {
-            let encoder = self.encoder_of(parameters);
-            match self.training.standardize {
-                true => encoder.standardized(self.graph, self.features, self.length()),
-                false => Ok(encoder),
+        let on_clusters = matches!(self.rows, Rows::Clusters { .. });
+        let finished = |parameters: &[f32], statistics: &[f32]| {
+            let encoder = self.encoder_of(parameters, statistics);
+            match &self.training {
+                Training { standardize: true, .. } => {
+                    encoder.standardized(self.graph, self.features, self.length())
+                }
+                training if training.batch_norm() && training.renormalize.unwrap_or(on_clusters) => {
+                    encoder.renormalized(self.graph, self.features)
+                }
+                _ => Ok(encoder),
             }
         };
         let settled = (0..self.epochs()).map(|epoch| self.settled_at(epoch)).collect();
+        let encoder = match &self.lowest {
+            Some((parameters, statistics)) => finished(parameters, statistics)?,
+            None => finished(&self.parameters, &self.statistics)?,
+        };
         Ok(Trained {
-            encoder: encoder(&self.parameters)?,
-            untrained: encoder(&self.initial)?,
+            encoder,
+            untrained: finished(&self.initial, &self.network.initial_statistics())?,
             losses: self.losses.clone(),
             settled,
         })
@@ -527,19 +586,4 @@ impl<'a> Trainer<'a> {
         let (nodes, entries) = (self.graph.nodes().max(1) as f64, self.graph.targets().len() as f64);
         if entries > 0.0 { (entries / nodes).sqrt() } else { 1.0 }
     }
-}
-
-/// Entries of sparse features from which on a dense product is the faster one, as a share.
-const DENSE: f64 = 0.15;
-
-/// Features in the form that the first layer multiplies faster.
-fn fastest(x: Cow<'_, Features>) -> Cow<'_, Features> {
-    match &*x {
-        Features::Sparse(sparse) if share(sparse) > DENSE => Cow::Owned(Features::Dense(x.to_dense())),
-        _ => x,
-    }
-}
-
-fn share(x: &Csr) -> f64 {
-    x.entries() as f64 / (x.rows() * x.cols()).max(1) as f64
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -69,18 +70,27 @@ pub(crate) struct Settings {
     /// Shift and scale the embedding to a mean of zero and a length of √(mean degree)
     #[arg(long)]
     standardize: bool,
-    /// SCE: the scale of the loss
+    /// SCE: the scale of the loss; MVGRL: the probability to go back of its PageRank
     #[arg(long, value_name = "ALPHA")]
     alpha: Option<f64>,
-    /// COLES, CCA-SSG: the weight of what is pushed apart
+    /// COLES, CCA-SSG, BlockGCL: the weight of what is pushed apart
     #[arg(long, value_name = "LAMBDA")]
     lambda: Option<f64>,
-    /// SCE, COLES: random pairs drawn for each row
+    /// SCE, COLES, SP-GCL: random pairs drawn for each row
     #[arg(long, value_name = "N")]
     negatives: Option<usize>,
     /// GRACE: the temperature
     #[arg(long, value_name = "TAU")]
     tau: Option<f64>,
+    /// The share of numbers that training leaves out behind each layer
+    #[arg(long, value_name = "SHARE")]
+    dropout: Option<f64>,
+    /// Keep the encoder of the lowest loss, and stop after so many epochs without a lower one
+    #[arg(long, value_name = "N")]
+    patience: Option<usize>,
+    /// Any other setting of the model or of training by its name, such as reach=5 or batch-norm=false
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
     /// Full graph: the share of edges that each of two views drops
     #[arg(long, value_name = "A,B", num_args = 1, value_delimiter = ',')]
     drop_edges: Option<Vec<f64>>,
@@ -213,7 +223,11 @@ impl Settings {
     /// The number of clusters and how to train: the preset, and what was typed on top.
     fn settings(&self, dataset: &Dataset, x: &Features, seed: Seed) -> Result<(Option<usize>, Training)> {
         let preset = match (self.preset, &self.model) {
-            (Choice::Ours, Some(model)) => Preset::ours(model, &dataset.name)?,
+            (Choice::Ours, Some(model)) => match self.is_full() {
+                true => Preset::repository(model, &dataset.name),
+                false => None,
+            }
+            .map_or_else(|| Preset::ours(model, &dataset.name), |preset| Ok(Some(preset)))?,
             (Choice::Paper, Some(model)) => Preset::paper(model, &dataset.name)?,
             (Choice::None, Some(_)) | (Choice::Ours, None) => None,
             (Choice::Paper | Choice::None, None) => bail!("--preset is about a model; name one with --model"),
@@ -242,7 +256,12 @@ impl Settings {
         training.weight_decay = self.weight_decay.unwrap_or(training.weight_decay);
         training.hidden = self.hidden.unwrap_or(training.hidden);
         training.layers = self.layers.unwrap_or(training.layers);
+        training.dropout = self.dropout.unwrap_or(training.dropout);
+        training.patience = self.patience.or(training.patience);
         self.of_the_model(&mut training.model)?;
+        for setting in &self.set {
+            set(&mut training, setting)?;
+        }
         for (typed, shares) in [
             (&self.drop_edges, &mut training.augment.drop_edges),
             (&self.mask_features, &mut training.augment.mask_features),
@@ -265,31 +284,48 @@ impl Settings {
 
     /// The model's own parameters; one that it does not have is an error.
     fn of_the_model(&self, model: &mut Model) -> Result<()> {
-        let Self { mut alpha, mut lambda, mut negatives, mut tau, .. } = *self;
-        match model {
-            Model::Sce(sce) => {
-                sce.alpha = alpha.take().unwrap_or(sce.alpha);
-                sce.negatives = negatives.take().unwrap_or(sce.negatives);
-            }
-            Model::Coles(coles) => {
-                coles.lambda = lambda.take().unwrap_or(coles.lambda);
-                coles.negatives = negatives.take().unwrap_or(coles.negatives);
-            }
-            Model::Grace(grace) => grace.tau = tau.take().unwrap_or(grace.tau),
-            Model::CcaSsg(cca) => cca.lambda = lambda.take().unwrap_or(cca.lambda),
-            Model::Own(_) => {}
-        }
-        let left = [
-            ("--alpha", alpha.is_some()),
-            ("--lambda", lambda.is_some()),
-            ("--negatives", negatives.is_some()),
-            ("--tau", tau.is_some()),
+        let typed = [
+            ("alpha", self.alpha.map(Value::from)),
+            ("lambda", self.lambda.map(Value::from)),
+            ("negatives", self.negatives.map(Value::from)),
+            ("tau", self.tau.map(Value::from)),
         ];
-        match left.iter().find(|(_, given)| *given) {
-            Some((flag, _)) => bail!("{} has no {flag}", model.name()),
-            None => Ok(()),
+        for (name, value) in typed {
+            if let Some(value) = value
+                && !replace(model, name, value)?
+            {
+                bail!("{} has no --{name}", model.name());
+            }
         }
+        Ok(())
     }
+}
+
+/// Sets what `NAME=VALUE` says, of the model or else of training.
+fn set(training: &mut Training, setting: &str) -> Result<()> {
+    let Some((name, text)) = setting.split_once('=') else {
+        bail!("--set takes NAME=VALUE, such as reach=5, not '{setting}'")
+    };
+    let value = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    let known = name != "name" && name != "model";
+    if known && (replace(&mut training.model, name, value.clone())? || replace(training, name, value)?) {
+        return Ok(());
+    }
+    let names =
+        |of: Value| of.as_object().map(|of| of.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+    let mut all = names(serde_json::to_value(&training.model)?);
+    all.extend(names(serde_json::to_value(&*training)?));
+    all.retain(|name| name != "name" && name != "model");
+    bail!("{} has no setting '{name}'; it has {}", training.model.name(), all.join(", "))
+}
+
+/// Replaces a field by its name in the library; whether there is one.
+fn replace<T: Serialize + DeserializeOwned>(of: &mut T, name: &str, value: Value) -> Result<bool> {
+    let mut fields = serde_json::to_value(&*of)?;
+    let Some(field) = fields.get_mut(name) else { return Ok(false) };
+    *field = value;
+    *of = serde_json::from_value(fields).with_context(|| format!("{name} cannot be set so"))?;
+    Ok(true)
 }
 
 impl Settings {

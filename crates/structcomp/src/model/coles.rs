@@ -1,9 +1,9 @@
 //! COLES: contrastive Laplacian eigenmaps.
 
 use super::quadratic::{Form, Quadratic, loss_by_rows};
-use super::{Loss, Objective, positive};
+use super::{Contrastive, Loss, Objective, Plan, Setting, Step, positive};
 use crate::compress::{from_rows, normalized};
-use crate::{Coarsening, Csr, Error, Graph, Partition, Result, Seed};
+use crate::{Coarsening, Csr, Error, Result, Seed};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -36,17 +36,16 @@ impl Default for Coles {
     }
 }
 
-impl Coles {
-    pub(super) fn objective(
-        &self,
-        graph: &Graph,
-        partition: &Partition,
-        seed: Seed,
-    ) -> Result<Box<dyn Objective>> {
+impl Contrastive for Coles {
+    fn plan(&self, _: usize) -> Plan {
+        Plan::default()
+    }
+
+    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
         positive("lambda", self.lambda)?;
         positive("the number of negatives", self.negatives as f64)?;
-        let positives = normalized(&self.coarse.adjacency(graph, partition)?)?;
-        let negatives = normalized(&random_pairs(partition.clusters(), self.negatives, seed)?)?;
+        let positives = normalized(&self.coarse.adjacency(on.graph, on.partition)?)?;
+        let negatives = normalized(&random_pairs(on.rows(), self.negatives, on.seed)?)?;
         let matrix = combined(&negatives, self.lambda as f32, &positives)?;
         let diagonal = if self.laplacian { 1.0 - self.lambda as f32 } else { 0.0 };
         Ok(Box::new(Eigenmaps::new(&matrix, diagonal)))
@@ -101,8 +100,8 @@ impl Eigenmaps {
 }
 
 impl Objective for Eigenmaps {
-    fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss> {
-        loss_by_rows(self, &z, width, epoch)
+    fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
+        loss_by_rows(self, &z, width, step.epoch)
     }
 
     fn quadratic(&self) -> Option<&dyn Quadratic> {
@@ -132,6 +131,7 @@ impl Quadratic for Eigenmaps {
 mod tests {
     use super::super::{check_gradient, some_rows};
     use super::*;
+    use crate::{Graph, Partition};
 
     fn ring() -> (Graph, Partition) {
         let edges: Vec<_> = (0..24).map(|u| (u, (u + 1) % 24)).collect();
@@ -153,7 +153,8 @@ mod tests {
         let n = dense(normalized(&random_pairs(rows, 5, Seed(4)).unwrap()).unwrap());
         for laplacian in [false, true] {
             let coles = Coles { lambda: 0.7, laplacian, ..Coles::default() };
-            let objective = coles.objective(&graph, &partition, Seed(4)).unwrap();
+            let objective =
+                coles.objective(&Setting { graph: &graph, partition: &partition, seed: Seed(4) }).unwrap();
             let twin = |views: &[Vec<f64>]| {
                 let row = |i: usize| &views[0][i * 3..][..3];
                 let dot = |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>();

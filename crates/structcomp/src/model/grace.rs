@@ -2,9 +2,10 @@
 
 mod similarities;
 
-use super::{Loss, Objective, positive};
-use crate::Result;
+use super::unitary::Unitary;
+use super::{Contrastive, Head, Loss, Objective, Plan, Setting, Step, Views as Compared, positive};
 use crate::linalg::dot;
+use crate::{Activation, EncoderKind, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
@@ -33,8 +34,20 @@ impl Default for Grace {
     }
 }
 
-impl Grace {
-    pub(super) fn objective(&self) -> Result<Box<dyn Objective>> {
+impl Contrastive for Grace {
+    fn plan(&self, hidden: usize) -> Plan {
+        let width = self.projection.unwrap_or(hidden);
+        Plan {
+            views: Compared::Two,
+            encoder: EncoderKind::Gcn,
+            activation: Activation::Prelu,
+            head: Some(Head { width, activation: Activation::Elu, rectified: false }),
+            agrees: true,
+            ..Plan::default()
+        }
+    }
+
+    fn objective(&self, _: &Setting) -> Result<Box<dyn Objective>> {
         positive("tau", self.tau)?;
         Ok(Box::new(Views::new(self)))
     }
@@ -53,7 +66,7 @@ impl Views {
 }
 
 impl Objective for Views {
-    fn loss(&self, z: Vec<f32>, width: usize, _: usize) -> Result<Loss> {
+    fn loss(&self, z: Vec<f32>, width: usize, _: &Step) -> Result<Loss> {
         let rows = Unitary::new(z, width);
         let p = &rows.values[..];
         // Each row's partner is half way round.
@@ -75,44 +88,13 @@ impl Objective for Views {
             row.iter_mut().zip(partner).for_each(|(g, partner)| *g = scale * (*g - 2.0 * partner));
         });
         rows.backward(&mut gradient);
-        Ok(Loss { value, gradient, agreement: Some(agreement / (2 * count) as f64) })
+        let agreement = Some(agreement / (2 * count) as f64);
+        Ok(Loss { value, gradient, agreement, of_own: Vec::new() })
     }
 }
 
 /// Bytes of similarities that are kept from the sums for the gradient.
 const KEPT: usize = 128 << 20;
-
-/// Rows scaled to length one; rows of zeros stay so.
-struct Unitary {
-    values: Vec<f32>,
-    width: usize,
-    /// One over the length, zero for a row of zeros.
-    scale: Vec<f32>,
-}
-
-impl Unitary {
-    fn new(mut values: Vec<f32>, width: usize) -> Self {
-        let scale: Vec<f32> = values
-            .par_chunks_mut(width)
-            .map(|row| {
-                let length = dot(row, row).sqrt();
-                let scale = if length > 1e-12 { (1.0 / length) as f32 } else { 0.0 };
-                row.iter_mut().for_each(|value| *value *= scale);
-                scale
-            })
-            .collect();
-        Self { values, width, scale }
-    }
-
-    /// Turns the gradient of the scaled rows into that of the rows.
-    fn backward(&self, gradient: &mut [f32]) {
-        let rows = self.values.par_chunks(self.width).zip(&self.scale);
-        gradient.par_chunks_mut(self.width).zip(rows).for_each(|(gradient, (unit, scale))| {
-            let along = dot(gradient, unit) as f32;
-            gradient.iter_mut().zip(unit).for_each(|(g, unit)| *g = scale * (*g - along * unit));
-        });
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -154,7 +136,7 @@ mod tests {
     fn more_rows_than_a_tile_make_no_difference() {
         let rows = 300;
         let views = [some_rows(rows, 6, 3), some_rows(rows, 6, 4)];
-        let loss = Views::new(&Grace::default()).loss(views.concat(), 6, 0).unwrap();
+        let loss = Views::new(&Grace::default()).loss(views.concat(), 6, &Step::default()).unwrap();
         let exact: Vec<Vec<f64>> =
             views.iter().map(|view| view.iter().map(|&z| z as f64).collect()).collect();
         assert!((loss.value - twin(&exact, 6, 0.5)).abs() < 1e-5);
@@ -173,7 +155,7 @@ mod tests {
     fn a_row_of_zeros_has_no_gradient() {
         let mut views = [some_rows(5, 4, 1), some_rows(5, 4, 2)];
         views[0][..4].fill(0.0);
-        let loss = Views::new(&Grace::default()).loss(views.concat(), 4, 0).unwrap();
+        let loss = Views::new(&Grace::default()).loss(views.concat(), 4, &Step::default()).unwrap();
         assert!(loss.value.is_finite() && loss.gradient[..4].iter().all(|&g| g == 0.0));
     }
 }

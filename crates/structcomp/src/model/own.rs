@@ -1,7 +1,7 @@
 //! A model of the caller's own: what the encoder must know of it, and the loss as the caller gives it.
 
-use super::{Loss, Objective};
-use crate::{Error, Result};
+use super::{Contrastive, Head, Loss, Objective, Plan, Setting, Step, Views};
+use crate::{Activation, EncoderKind, Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Which rows the caller's loss is about. The loss itself is an [`OwnObjective`].
@@ -17,6 +17,27 @@ pub struct Own {
 impl Default for Own {
     fn default() -> Self {
         Self { two_views: true, projection: None }
+    }
+}
+
+impl Contrastive for Own {
+    fn plan(&self, _: usize) -> Plan {
+        let head = |width| Head { width, activation: Activation::Elu, rectified: false };
+        let head = self.projection.map(head);
+        match self.two_views {
+            true => Plan {
+                views: Views::Two,
+                encoder: EncoderKind::Gcn,
+                activation: Activation::Prelu,
+                head,
+                ..Plan::default()
+            },
+            false => Plan { head, ..Plan::default() },
+        }
+    }
+
+    fn objective(&self, _: &Setting) -> Result<Box<dyn Objective>> {
+        Err(Error::Input("a model of your own needs its objective".into()))
     }
 }
 
@@ -42,13 +63,13 @@ pub(crate) struct Caller<'a> {
 }
 
 impl Objective for Caller<'_> {
-    fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss> {
+    fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
         let views: Vec<&[f32]> = z.chunks((z.len() / self.views).max(1)).collect();
-        let OwnLoss { value, gradients } = self.objective.loss(&views, width, epoch)?;
+        let OwnLoss { value, gradients } = self.objective.loss(&views, width, step.epoch)?;
         if !gradients.iter().map(Vec::len).eq(views.iter().map(|view| view.len())) {
             return Err(Error::Input("the objective must give one gradient a view, of its size".into()));
         }
-        Ok(Loss { value, gradient: gradients.concat(), agreement: None })
+        Ok(Loss { value, gradient: gradients.concat(), ..Loss::default() })
     }
 }
 

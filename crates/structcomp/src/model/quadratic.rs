@@ -86,7 +86,7 @@ pub(super) fn loss_by_rows(of: &dyn Quadratic, z: &[f32], width: usize, epoch: u
     let (value, derivative) = of.outer(sum_of_products(z, &gradient))?;
     let scale = (2.0 * derivative) as f32;
     gradient.par_iter_mut().with_min_len(1 << 12).for_each(|g| *g *= scale);
-    Ok(Loss { value, gradient, agreement: None })
+    Ok(Loss { value, gradient, ..Loss::default() })
 }
 
 /// A quadratic loss of a linear encoder by its Gram matrix.
@@ -167,7 +167,7 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::some_rows;
+    use super::super::{Step, some_rows};
     use super::*;
 
     /// T itself, and one over it.
@@ -191,8 +191,8 @@ mod tests {
     }
 
     impl Objective for Example {
-        fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss> {
-            loss_by_rows(self, &z, width, epoch)
+        fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
+            loss_by_rows(self, &z, width, step.epoch)
         }
 
         fn quadratic(&self) -> Option<&dyn Quadratic> {
@@ -230,7 +230,7 @@ mod tests {
             let mut z = bias.repeat(rows);
             let rows_of = x.to_dense().values().to_vec();
             product(&mut z, View::new(&rows_of, cols), View::new(&weight, outputs), Sum::Add(1.0));
-            let loss = example.loss(z, outputs, 0).unwrap();
+            let loss = example.loss(z, outputs, &Step::default()).unwrap();
             assert!((loss.value / value - 1.0).abs() < 1e-5, "{} {value}", loss.value);
             let mut twin = vec![0.0; weight.len()];
             product(&mut twin, View::new(&rows_of, cols).t(), View::new(&loss.gradient, outputs), Sum::Set);

@@ -1,7 +1,7 @@
 //! SCE: contrastive learning as a sparsest cut, of which training keeps the denominator.
 
 use super::quadratic::{Form, Quadratic, loss_by_rows};
-use super::{Loss, Objective, positive};
+use super::{Contrastive, Loss, Objective, Plan, Setting, Step, positive};
 use crate::{Error, Result, Seed};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -28,11 +28,15 @@ impl Default for Sce {
     }
 }
 
-impl Sce {
-    pub(super) fn objective(&self, rows: usize, seed: Seed) -> Result<Box<dyn Objective>> {
+impl Contrastive for Sce {
+    fn plan(&self, _: usize) -> Plan {
+        Plan::default()
+    }
+
+    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
         positive("alpha", self.alpha)?;
         positive("the number of negatives", self.negatives as f64)?;
-        Ok(Box::new(Pairs { config: self.clone(), rows, seed }))
+        Ok(Box::new(Pairs { config: self.clone(), rows: on.rows(), seed: on.seed }))
     }
 }
 
@@ -75,8 +79,8 @@ impl Pairs {
 }
 
 impl Objective for Pairs {
-    fn loss(&self, z: Vec<f32>, width: usize, epoch: usize) -> Result<Loss> {
-        loss_by_rows(self, &z, width, epoch)
+    fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
+        loss_by_rows(self, &z, width, step.epoch)
     }
 
     fn quadratic(&self) -> Option<&dyn Quadratic> {
@@ -139,13 +143,16 @@ mod tests {
         let mean = |j: usize| (0..40).map(|i| z[i * 6 + j] as f64).sum::<f64>() / 40.0;
         let spread: f64 = (0..40 * 6).map(|at| (z[at] as f64 - mean(at % 6)).powi(2)).sum();
         let draws = 2000;
-        let total: f64 =
-            (0..draws).map(|epoch| 3.0 / objective.loss(z.clone(), 6, epoch).unwrap().value).sum();
+        let total: f64 = (0..draws)
+            .map(|epoch| {
+                3.0 / objective.loss(z.clone(), 6, &Step { epoch, ..Step::default() }).unwrap().value
+            })
+            .sum();
         assert!((total / draws as f64 / (2.0 * 4.0 * spread) - 1.0).abs() < 0.02);
     }
 
     #[test]
     fn equal_rows_are_refused() {
-        assert!(pairs(20).loss(vec![0.5; 80], 4, 0).is_err());
+        assert!(pairs(20).loss(vec![0.5; 80], 4, &Step::default()).is_err());
     }
 }

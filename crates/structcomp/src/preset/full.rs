@@ -138,7 +138,7 @@ impl FullPreset {
                 learning_rate,
                 weight_decay: 1e-5,
                 encoder: Some(EncoderKind::Gcn),
-                inner_activation: activation,
+                inner_activation: Some(activation),
                 activation: Some(activation),
                 augment: Augment { drop_edges, mask_features },
                 ..Training::default()
@@ -159,7 +159,7 @@ impl FullPreset {
             layers,
             epochs,
             weight_decay: 0.0,
-            inner_activation: Activation::Relu,
+            inner_activation: Some(Activation::Relu),
             activation: Some(Activation::None),
             augment: Augment { drop_edges: [edges; 2], mask_features: [features; 2] },
             ..Training::default()

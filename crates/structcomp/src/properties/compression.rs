@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::hops::Hops;
-use crate::network::{Layer, Messages, Network};
+use crate::network::{Layer, Messages, Network, Pass, Towers};
 use crate::{Activation, Coarsening, Coles, Compressed, DropMember, Encoder, Inputs, Sce, Training};
 use proptest::prelude::*;
 
@@ -58,21 +58,25 @@ proptest! {
         let of_layer = |at: usize, first: Hops| if at == 0 { first } else { Hops::none() };
         let network = |hops: &dyn Fn(usize) -> Hops| {
             let layer = |(at, &activation): (usize, &Activation)| {
-                Layer { inputs: if at == 0 { 4 } else { 5 }, outputs: 5, activation, hops: hops(at) }
+                Layer::plain(if at == 0 { 4 } else { 5 }, 5, activation, hops(at))
             };
-            Network::new(kinds.iter().enumerate().map(layer).collect())
+            Towers::new(vec![Network::new(kinds.iter().enumerate().map(layer).collect())], false)
         };
         let gcn = network(&|_| Hops::power(1));
         let sgc = network(&|at| of_layer(at, Hops::power(hops)));
         let ssgc = network(&|at| of_layer(at, Hops::ssgc(hops, 0.0)));
         let parameters = gcn.initial(Seed(seed));
         let compressed = Compressed::new(&x, &partition).unwrap();
-        let mlp = gcn.forward(&parameters, compressed.features(), None);
+        let mlp = gcn.forward(&parameters, compressed.features(), Pass::default());
         let graph = cliques(&partition);
-        let embedded = |network: &Network| {
-            Encoder::new(network, &parameters, kinds.len()).embed(&graph, &x).unwrap().values().to_vec()
+        let embedded = |network: &Towers| {
+            Encoder::new(network, &parameters, &[], kinds.len(), Hops::none()).embed(&graph, &x).unwrap().values().to_vec()
         };
-        let trained = gcn.forward(&parameters, &x, Some(&Messages::new(projector(&partition))));
+        let trained = gcn.forward(
+            &parameters,
+            &x,
+            Pass { messages: Some(&Messages::new(projector(&partition))), ..Pass::default() },
+        );
         for gnn in [embedded(&gcn), embedded(&sgc), embedded(&ssgc), trained.0.clone()] {
             for (node, row) in gnn.chunks(5).enumerate() {
                 let twin = &mlp.0[partition.of(node as u32) as usize * 5..][..5];

@@ -62,7 +62,7 @@ proptest! {
         let partition = Partition::renumbered(cluster);
         let rows = partition.clusters();
         let model = Model::Coles(Coles { lambda, ..Coles::default() });
-        let objective = model.objective(&partition, &graph, Seed(seed)).unwrap();
+        let objective = model.objective(&Setting { graph: &graph, partition: &partition, seed: Seed(seed) }).unwrap();
         let z = numbers(rows * width, seed);
         let precise = exact(&z);
         let bound = (lambda + 1.0) * dot(&precise, &precise) / rows as f64;

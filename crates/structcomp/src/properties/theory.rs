@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::hops::Hops;
-use crate::network::{Layer, Network};
+use crate::network::{Layer, Network, Pass};
 use crate::{Activation, Compressed, Normalization, Propagation, Quality};
 use proptest::prelude::*;
 
@@ -19,10 +19,10 @@ fn spectral(a: &[f64], b: &[f64], width: usize, weights: &[f64]) -> f64 {
 /// clusters weighted by their size; and on clusters weighted alike.
 fn spectral_losses(partition: &Partition, seed: u64) -> [f64; 3] {
     let (nodes, clusters) = (partition.nodes(), partition.clusters());
-    let layer = Layer { inputs: 4, outputs: 3, activation: Activation::None, hops: Hops::none() };
+    let layer = Layer::plain(4, 3, Activation::None, Hops::none());
     let network = Network::new(vec![layer]);
     let parameters = network.initial(Seed(seed));
-    let encoded = |x: &Features| exact(&network.forward(&parameters, x, None).0);
+    let encoded = |x: &Features| exact(&network.forward(&parameters, x, Pass::default()).0);
     let graph = cliques(partition);
     let spread = Propagation::new(&graph, Normalization::Symmetric);
     let views = [0, 1].map(|view| dense(nodes, scaled(&numbers(4 * nodes, seed ^ view), 4.0)));

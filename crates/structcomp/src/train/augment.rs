@@ -1,7 +1,7 @@
 //! Two views of a whole graph: edges dropped, features masked.
 
 use crate::{Csr, Dense, Error, Features, Graph, Result, Seed};
-use rand::RngExt;
+use rand::{RngExt, seq::SliceRandom};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -75,15 +75,30 @@ fn dropped(graph: &Graph, share: f64, seed: Seed, draw: u64) -> Result<Csr> {
     Ok(Csr::from_sorted_rows(graph.nodes(), &rows))
 }
 
-/// Features with some columns zero for all nodes.
+/// Features with some columns zero for all nodes, each with the same probability.
 fn masked(x: &Features, share: f64, seed: Seed, draw: u64) -> Result<Features> {
     let mut rng = Seed(seed.key("mask features") ^ draw).stream("columns");
     let kept: Vec<bool> = (0..x.cols()).map(|_| rng.random::<f64>() >= share).collect();
+    kept_columns(x, &kept)
+}
+
+/// Which columns an epoch keeps where a share of them, rounded down, is left out.
+pub(super) fn all_but(share: f64, cols: usize, seed: Seed, epoch: usize) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..cols).collect();
+    let (left_out, _) = order
+        .partial_shuffle(&mut seed.stream_at("mask columns", epoch as u64), (share * cols as f64) as usize);
+    let mut kept = vec![true; cols];
+    left_out.iter().for_each(|&column| kept[column] = false);
+    kept
+}
+
+/// Features with the other columns zero.
+pub(super) fn kept_columns(x: &Features, kept: &[bool]) -> Result<Features> {
     match x {
         Features::Dense(dense) => {
             let mut values = dense.values().to_vec();
             values.par_chunks_mut(kept.len().max(1)).for_each(|row| {
-                row.iter_mut().zip(&kept).for_each(|(value, &kept)| *value = if kept { *value } else { 0.0 });
+                row.iter_mut().zip(kept).for_each(|(value, &kept)| *value = if kept { *value } else { 0.0 });
             });
             Dense::new(dense.rows(), dense.cols(), values).map(Features::Dense)
         }

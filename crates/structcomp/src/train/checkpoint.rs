@@ -33,8 +33,15 @@ impl Trainer<'_> {
         let single = [
             ("parameters".to_owned(), count.clone(), &self.parameters[..]),
             ("mean".to_owned(), count.clone(), mean),
-            ("square".to_owned(), count, square),
+            ("square".to_owned(), count.clone(), square),
+            ("statistics".to_owned(), vec![self.statistics.len()], &self.statistics[..]),
+            ("target".to_owned(), vec![self.target.len()], &self.target[..]),
         ];
+        let mut single = single.to_vec();
+        if let Some((parameters, statistics)) = &self.lowest {
+            single.push(("lowest".to_owned(), count, parameters));
+            single.push(("lowest.statistics".to_owned(), vec![statistics.len()], statistics));
+        }
         let double = [
             ("losses".into(), vec![self.losses.len()], &self.losses[..]),
             ("settled".into(), vec![self.settled.len()], &self.settled[..]),
@@ -52,20 +59,29 @@ impl Trainer<'_> {
                 "is a checkpoint of other training: the settings, the data, the clusters or the seed differ",
             ));
         }
-        let array = |name: &str| -> Result<Vec<f32>> {
+        let array = |name: &str, count: usize| -> Result<Vec<f32>> {
             let (_, values) = tensors.single(name)?;
-            match values.len() == self.parameters.len() && values.iter().all(|value| value.is_finite()) {
+            match values.len() == count && values.iter().all(|value| value.is_finite()) {
                 true => Ok(values),
                 false => Err(tensors.wrong(format!("has '{name}' with other or broken numbers"))),
             }
         };
-        let (parameters, mean, square) = (array("parameters")?, array("mean")?, array("square")?);
+        let count = self.parameters.len();
+        let parameters = array("parameters", count)?;
+        let (mean, square) = (array("mean", count)?, array("square", count)?);
+        let statistics = array("statistics", self.statistics.len())?;
+        let target = array("target", self.target.len())?;
+        let lowest = match self.training.patience.is_some() && note.steps > 0 {
+            true => Some((array("lowest", count)?, array("lowest.statistics", statistics.len())?)),
+            false => None,
+        };
         let ((_, losses), (_, settled)) = (tensors.double("losses")?, tensors.double("settled")?);
         if note.steps < 0 || [losses.len(), settled.len()] != [note.steps as usize; 2] {
             return Err(tensors.wrong("does not say how far training got"));
         }
         self.adam.restore(note.steps, mean, square);
         (self.parameters, self.losses, self.settled) = (parameters, losses, settled);
+        (self.statistics, self.target, self.lowest) = (statistics, target, lowest);
         Ok(())
     }
 
@@ -93,7 +109,7 @@ impl Trainer<'_> {
                 hash.update(b"clusters");
                 hash.update(bytemuck::cast_slice(compressed.partition().assignment()));
             }
-            Rows::Augmented(x) => features(x),
+            Rows::Augmented(x) | Rows::Corrupted { x, .. } => features(x),
             Rows::Nodes { x, .. } => features(x),
         }
         format!("{:032x}", hash.digest128())
@@ -120,7 +136,15 @@ mod tests {
             .flat_map(|name| [(name, Inputs::Clusters(&compressed)), (name, Inputs::Nodes(&x))])
         {
             let model = Model::named(name).unwrap();
-            let training = Training { model, hidden: 4, layers: 2, epochs: 7, ..Training::default() };
+            let training = Training {
+                model,
+                hidden: 4,
+                layers: 2,
+                epochs: 7,
+                dropout: 0.2,
+                patience: Some(7),
+                ..Training::default()
+            };
             let whole = training.train(inputs, &graph, Seed(3), |_| true).unwrap();
             for stop in [0, 1, 4, 6] {
                 let mut first = Trainer::new(&training, inputs, &graph, Seed(3)).unwrap();

@@ -7,7 +7,7 @@ use super::*;
 use crate::encoder::EncoderLayer;
 use crate::features::normal;
 use crate::model::{Pairs, random_pairs};
-use crate::{CcaSsg, Coles, Dense, Grace, Sce};
+use crate::{CcaSsg, Coles, Csr, Dense, Grace, Sce};
 use rand::RngExt;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,13 @@ fn graph() -> (Graph, Features, Partition) {
 }
 
 fn trainings() -> Vec<(&'static str, Training)> {
-    let base = Training { hidden: 5, learning_rate: 0.01, weight_decay: 0.02, ..Training::default() };
+    let base = Training {
+        hidden: 5,
+        learning_rate: 0.01,
+        weight_decay: 0.02,
+        inner_activation: Some(Activation::None),
+        ..Training::default()
+    };
     let with = |model: Model, layers: usize| Training { model, layers, ..base.clone() };
     let grace = with(Model::Grace(Grace { tau: 0.4, projection: Some(4) }), 2);
     vec![
@@ -220,8 +226,9 @@ fn a_gcn_embeds_cora_as_pytorch_does() {
         slopes: formula(1, outputs, 3 * at + 2),
         activation: Activation::Prelu,
         hops: crate::hops::Hops::power(1),
+        norm: None,
     };
-    let encoder = Encoder { layers: vec![layer(0, x.cols(), 16), layer(1, 16, 8)] };
+    let encoder = Encoder::of(vec![layer(0, x.cols(), 16), layer(1, 16, 8)]);
     let z = encoder.embed(&cora.graph, &x).unwrap();
     assert_eq!((z.rows(), z.cols()), (golden.nodes, 8));
     for (&row, want) in golden.rows.iter().zip(&golden.values) {

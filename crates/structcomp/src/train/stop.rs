@@ -3,7 +3,7 @@
 use super::{Trainer, Training};
 use crate::Features;
 use crate::linalg::{View, sum_of_products, symmetric_product};
-use crate::network::column_sums;
+use crate::network::{Pass, column_sums};
 use serde::{Deserialize, Serialize};
 
 /// Rows whose effective rank is looked at.
@@ -23,14 +23,27 @@ pub enum Stop {
 impl Training {
     /// What [`Epoch::settled`] must reach for training to stop by itself.
     fn settles_at(&self) -> f64 {
-        if self.model.two_views() { 0.88 } else { 0.5 }
+        if self.plan().agrees { 0.88 } else { 0.5 }
     }
 }
 
 impl Trainer<'_> {
     /// Whether all epochs are done, or training has settled and is to stop then.
     pub fn is_done(&self) -> bool {
-        self.epochs() >= self.training.epochs || (self.training.stop == Stop::Auto && self.has_settled())
+        self.epochs() >= self.training.epochs
+            || (self.training.stop == Stop::Auto && self.has_settled())
+            || self.has_lost_patience()
+    }
+
+    /// Whether training with patience keeps what gave this loss.
+    pub(super) fn is_lowest(&self, loss: f64) -> bool {
+        self.training.patience.is_some() && self.losses.iter().all(|&before| loss < before)
+    }
+
+    fn has_lost_patience(&self) -> bool {
+        let Some(patience) = self.training.patience else { return false };
+        let lowest = self.losses.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
+        lowest.is_some_and(|(at, _)| self.epochs() > at + patience)
     }
 
     /// Whether training has got as far as it should; of noise it should learn no more.
@@ -44,11 +57,11 @@ impl Trainer<'_> {
     pub(super) fn is_noise(&self) -> bool {
         const FEW: usize = 5;
         const HARDLY: f64 = 0.76;
-        self.training.model.two_views() && self.epochs() >= FEW && self.settled_at(FEW - 1) < HARDLY
+        self.training.plan().agrees && self.epochs() >= FEW && self.settled_at(FEW - 1) < HARDLY
     }
 
     pub(super) fn settled_at(&self, epoch: usize) -> f64 {
-        match self.training.model.two_views() {
+        match self.training.plan().agrees {
             true => self.settled[epoch],
             // Nothing is known of rows that pass messages.
             false if self.sample.is_none() => 0.0,
@@ -59,7 +72,8 @@ impl Trainer<'_> {
     /// (Σλ)²/Σλ² for the eigenvalues of the covariance of some rows: how many directions they really have.
     pub(super) fn effective_rank(&self, sample: &Features) -> f64 {
         let width = self.network.outputs();
-        let (mut z, _) = self.network.forward(&self.parameters, sample, None);
+        let pass = Pass { views: 1, ..Pass::default() };
+        let (mut z, _) = self.network.forward(&self.parameters, sample, pass);
         let mean: Vec<f64> = column_sums(&z, width).iter().map(|sum| sum / sample.rows() as f64).collect();
         for row in z.chunks_mut(width) {
             row.iter_mut().zip(&mean).for_each(|(z, mean)| *z -= *mean as f32);
@@ -127,6 +141,33 @@ mod tests {
         let auto = Training { stop: Stop::Auto, ..gcn };
         let error = auto.train(Inputs::Nodes(&x), &graph, Seed(0), |_| true).unwrap_err();
         assert!(error.to_string().contains("no measure to stop by"), "{error}");
+    }
+
+    #[test]
+    fn training_with_patience_keeps_the_lowest_loss() {
+        let graph = Graph::from_edges(12, &(1..12).map(|v| (v / 2, v)).collect::<Vec<_>>()).unwrap();
+        let values: Vec<f32> = (0..36).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+        let x = Features::Dense(Dense::new(12, 3, values).unwrap());
+        // DGI's loss goes up and down with the nodes that are permuted.
+        let model = Model::Dgi(crate::Dgi::default());
+        let training = Training {
+            model,
+            hidden: 4,
+            epochs: 200,
+            patience: Some(6),
+            weight_decay: 0.0,
+            ..Training::default()
+        };
+        let trained = training.train(Inputs::Nodes(&x), &graph, Seed(1), |_| true).unwrap();
+        let losses = &trained.losses;
+        let lowest = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap();
+        assert_eq!(losses.len(), lowest + 6 + 1, "{losses:?}");
+        // The parameters that gave the lowest loss, those before its step.
+        let mut trainer = Trainer::new(&training, Inputs::Nodes(&x), &graph, Seed(1)).unwrap();
+        while trainer.epochs() < lowest {
+            trainer.step().unwrap();
+        }
+        assert_eq!(trainer.encoder(), trained.encoder);
     }
 
     #[test]

@@ -1,0 +1,238 @@
+//! SP-GCL: a single view, whose nearest rows are positives; made for graphs whose neighbours differ.
+
+mod batch;
+
+use super::nearest::nearest;
+use super::unitary::Unitary;
+use super::{Contrastive, Head, Loss, Objective, Plan, Setting, Step};
+use crate::linalg::dot;
+use crate::{Activation, Budget, EncoderKind, Error, Result, Seed};
+use batch::Batches;
+use rand::RngExt;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// For similarities S of the projected rows of a batch of M, each scaled to length one:
+/// L = −2/(Mk) Σ S of each row with its k nearest + 1/M Σ S² of each row with R random ones.
+///
+/// An epoch sees all rows where there are no more than `batch`, and otherwise a sample of what is a few hops
+/// around some rows.
+///
+/// # Reference
+/// H. Wang, J. Zhang, Q. Zhu, W. Huang, K. Kawaguchi, X. Xiao: Single-pass contrastive learning can work for
+/// both homophilic and heterophilic graph. TMLR 2023.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct SpGcl {
+    /// How many nearest rows k are positives, the row itself among them.
+    pub positives: usize,
+    /// How many random rows R are negatives.
+    pub negatives: usize,
+    /// The most rows M of an epoch.
+    pub batch: usize,
+    /// Around how many rows a sample is drawn.
+    pub roots: usize,
+    /// How many hops around them.
+    pub reach: usize,
+    /// The width of the projection head; that of the encoder where absent.
+    pub projection: Option<usize>,
+    /// What is between its layers.
+    pub projection_activation: Activation,
+}
+
+impl Default for SpGcl {
+    fn default() -> Self {
+        Self {
+            positives: 5,
+            negatives: 100,
+            batch: 1024,
+            roots: 128,
+            reach: 2,
+            projection: None,
+            projection_activation: Activation::PreluShared,
+        }
+    }
+}
+
+impl Contrastive for SpGcl {
+    fn plan(&self, hidden: usize) -> Plan {
+        let width = self.projection.unwrap_or(hidden);
+        Plan {
+            encoder: EncoderKind::Gcn,
+            inner: Activation::PreluShared,
+            activation: Activation::PreluShared,
+            batch_norm: true,
+            head: Some(Head { width, activation: self.projection_activation, rectified: true }),
+            ..Plan::default()
+        }
+    }
+
+    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
+        let named = [
+            ("positives", self.positives),
+            ("negatives", self.negatives),
+            ("batch", self.batch),
+            ("roots", self.roots),
+        ];
+        if let Some((name, value)) = named.iter().find(|(_, value)| !(1..=1_000_000).contains(value)) {
+            return Err(Error::Input(format!("{name} must be from 1 to 1000000, not {value}")));
+        }
+        let pairs = (self.positives + self.negatives) as u64 * on.rows().min(self.batch) as u64;
+        Budget::default().check_items("the pairs of SP-GCL", pairs, 32)?;
+        let (positives, negatives) = (self.positives, self.negatives);
+        let batches = Batches::new(self, on)?;
+        Ok(Box::new(SinglePass { positives, negatives, batches, seed: on.seed }))
+    }
+}
+
+struct SinglePass {
+    positives: usize,
+    negatives: usize,
+    batches: Batches,
+    seed: Seed,
+}
+
+impl Objective for SinglePass {
+    fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
+        let batch = self.batches.of(step.epoch);
+        let drawn = batch.iter().flat_map(|&row| &z[row as usize * width..][..width]).copied().collect();
+        let unit = Unitary::new(drawn, width);
+        let pairs = self.pairs(&unit.values, width, batch.len(), step.epoch);
+        let (value, mut of_unit) = pairs.loss(&unit.values, width, batch.len());
+        unit.backward(&mut of_unit);
+        // A row may be in the batch more than once.
+        let mut gradient = z;
+        gradient.fill(0.0);
+        for (&row, of) in batch.iter().zip(of_unit.chunks(width)) {
+            let own = &mut gradient[row as usize * width..][..width];
+            own.iter_mut().zip(of).for_each(|(own, of)| *own += of);
+        }
+        Ok(Loss { value, gradient, ..Loss::default() })
+    }
+}
+
+impl SinglePass {
+    /// The nearest rows of each row, and random ones.
+    fn pairs(&self, unit: &[f32], width: usize, rows: usize, epoch: usize) -> Pairs {
+        let positives = nearest(unit, width, self.positives);
+        let draw = |row: usize| {
+            let mut rng = self.seed.stream_at("sp-gcl negatives", (epoch as u64) << 32 | row as u64);
+            (0..self.negatives).map(move |_| rng.random_range(0..rows as u32)).collect::<Vec<_>>()
+        };
+        let negatives = (0..rows).into_par_iter().flat_map_iter(draw).collect();
+        Pairs { positives, negatives }
+    }
+}
+
+/// As many of each kind for every row, those of the first row first.
+struct Pairs {
+    positives: Vec<u32>,
+    negatives: Vec<u32>,
+}
+
+impl Pairs {
+    /// The loss and its gradient in rows of length one.
+    fn loss(&self, unit: &[f32], width: usize, rows: usize) -> (f64, Vec<f32>) {
+        let row = |at: usize| &unit[at * width..][..width];
+        let products = |others: &[u32]| -> Vec<f32> {
+            let each = others.len() / rows;
+            let product = |(at, &other): (usize, &u32)| dot(row(at / each), row(other as usize)) as f32;
+            others.par_iter().enumerate().map(product).collect()
+        };
+        let (near, far) = (products(&self.positives), products(&self.negatives));
+        let sum: f64 = near.iter().map(|&s| s as f64).sum();
+        let squares: f64 = far.iter().map(|&s| (s as f64).powi(2)).sum();
+        let count = rows as f64;
+        let value = -2.0 * sum / near.len() as f64 + squares / count;
+
+        let of_near = -2.0 / near.len() as f32;
+        let kinds = [
+            (&self.positives, vec![of_near; near.len()]),
+            (&self.negatives, far.iter().map(|s| 2.0 * s / rows as f32).collect()),
+        ];
+        let (starts, others) = both_sides(rows, &kinds);
+        let mut gradient = vec![0f32; unit.len()];
+        gradient.par_chunks_mut(width).enumerate().for_each(|(at, out)| {
+            for &(other, weight) in &others[starts[at] as usize..starts[at + 1] as usize] {
+                out.iter_mut().zip(row(other as usize)).for_each(|(out, u)| *out += weight * u);
+            }
+        });
+        (value, gradient)
+    }
+}
+
+/// For each row where its pairs start, and each pair's other row and weight from either side, so that a row
+/// can add up its own.
+fn both_sides(rows: usize, kinds: &[(&Vec<u32>, Vec<f32>); 2]) -> (Vec<u64>, Vec<(u32, f32)>) {
+    let pairs = || {
+        kinds.iter().flat_map(|(others, weights)| {
+            let each = others.len() / rows;
+            let pair =
+                move |(at, (&other, &weight)): (usize, (&u32, &f32))| (at / each, other as usize, weight);
+            others.iter().zip(weights).enumerate().map(pair)
+        })
+    };
+    let mut starts = vec![0u64; rows + 1];
+    for (row, other, _) in pairs() {
+        starts[row + 1] += 1;
+        starts[other + 1] += 1;
+    }
+    for row in 0..rows {
+        starts[row + 1] += starts[row];
+    }
+    let mut next = starts.clone();
+    let mut sorted = vec![(0, 0.0); starts[rows] as usize];
+    for (row, other, weight) in pairs() {
+        for (own, other) in [(row, other), (other, row)] {
+            sorted[next[own] as usize] = (other as u32, weight);
+            next[own] += 1;
+        }
+    }
+    (starts, sorted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{check_step, some_rows};
+    use super::*;
+    use crate::{Graph, Partition};
+
+    fn objective(config: &SpGcl, rows: usize) -> SinglePass {
+        let graph = Graph::from_edges(rows, &[(0, 1), (1, 2), (2, 3), (4, 5), (0, 6)]).unwrap();
+        let partition = Partition::new((0..rows as u32).collect()).unwrap();
+        let on = Setting { graph: &graph, partition: &partition, seed: Seed(2) };
+        let batches = Batches::new(config, &on).unwrap();
+        SinglePass { positives: config.positives, negatives: config.negatives, batches, seed: Seed(2) }
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_the_formula() {
+        let (rows, width) = (8, 4);
+        let view = some_rows(rows, width, 1);
+        // All rows, and a sample that may have some of them twice.
+        for batch in [8, 6] {
+            let config = SpGcl { positives: 3, negatives: 5, batch, roots: 4, ..SpGcl::default() };
+            let objective = objective(&config, rows);
+            let batch = objective.batches.of(0);
+            let drawn =
+                batch.iter().flat_map(|&row| &view[row as usize * width..][..width]).copied().collect();
+            let unit = Unitary::new(drawn, width);
+            let pairs = objective.pairs(&unit.values, width, batch.len(), 0);
+            let twin = |views: &[Vec<f64>]| {
+                let row = |at: u32| &views[0][batch[at as usize] as usize * width..][..width];
+                let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+                let cos = |a: u32, b: u32| {
+                    let (a, b) = (row(a), row(b));
+                    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+                };
+                let m = batch.len();
+                let near = pairs.positives.iter().enumerate().map(|(at, &j)| cos((at / 3) as u32, j));
+                let far = pairs.negatives.iter().enumerate().map(|(at, &j)| cos((at / 5) as u32, j).powi(2));
+                -2.0 / (3 * m) as f64 * near.sum::<f64>() + far.sum::<f64>() / m as f64
+            };
+            check_step(&objective, std::slice::from_ref(&view), width, &Step::default(), |views, _| {
+                twin(views)
+            });
+        }
+    }
+}

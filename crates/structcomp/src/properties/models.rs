@@ -1,0 +1,96 @@
+//! What every model promises, whatever its loss.
+
+use super::*;
+use crate::{
+    Activation, Compressed, Encoder, Inputs, Origin, Partitioning, Stop, Trainer, Training, Weights, data,
+};
+
+/// Six epochs of a model with all that training may have.
+fn trained(model: Model, inputs: Inputs, graph: &Graph) -> (Encoder, Vec<f64>) {
+    let training = Training {
+        model,
+        hidden: 9,
+        layers: 2,
+        epochs: 6,
+        dropout: 0.1,
+        patience: Some(4),
+        learning_rate: 0.01,
+        ..Training::default()
+    };
+    let trained = training.train(inputs, graph, Seed(2), |_| true).unwrap();
+    (trained.encoder, trained.losses)
+}
+
+#[test]
+fn every_model_gives_the_same_bytes_for_any_number_of_threads() {
+    let data = data::Synthetic::named("demo").unwrap().generate(Seed(0)).unwrap();
+    // A part of the nodes is enough, and more than a task of each kind.
+    let nodes: Vec<u32> = (0..400).collect();
+    let x = data.features.as_ref().unwrap().select(&nodes);
+    let edges: Vec<(u32, u32)> = data.graph.edge_iter().filter(|&(u, v)| u < 400 && v < 400).collect();
+    let graph = Graph::from_edges(400, &edges).unwrap();
+    let config = Partitioning { clusters: Some(150), ..Partitioning::default() };
+    let partition = config.partition(&graph, Seed(0)).unwrap();
+    let compressed = Compressed::new(&x, &partition).unwrap();
+    for name in Model::NAMES {
+        for inputs in [Inputs::Clusters(&compressed), Inputs::Nodes(&x)] {
+            let run = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| trained(Model::named(name).unwrap(), inputs, &graph))
+            };
+            let (encoder, losses) = run(1);
+            assert_eq!((&encoder, &losses), (&run(3).0, &run(3).1), "{name}");
+            assert!(losses.iter().all(|loss| loss.is_finite()) && losses.len() > 1, "{name} {losses:?}");
+            // What is in a file embeds as what was trained.
+            let bytes = Weights { encoder: encoder.clone(), origin: Origin::default() }.to_bytes().unwrap();
+            let read = Weights::from_bytes(bytes).unwrap().encoder;
+            assert_eq!(read, encoder, "{name}");
+            let embedding = read.embed(&graph, &x).unwrap();
+            assert!(embedding.values().iter().any(|&value| value != 0.0), "{name}");
+        }
+    }
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let graph = Graph::from_edges(6, &[(0, 1), (1, 2), (3, 4)]).unwrap();
+    let x = dense(6, numbers(12, 1));
+    let cases = [
+        (r#"{"name": "ggd", "mask": 1.0}"#, "mask must be from 0 to below 1, not 1"),
+        (r#"{"name": "ggd", "projections": 0}"#, "projections must be from 1 to 16, not 0"),
+        (r#"{"name": "ggd", "reach": 9999999}"#, "too far"),
+        (r#"{"name": "blockgcl", "lambda": 0}"#, "lambda must be above 0, not 0"),
+        (r#"{"name": "contrast-reg", "nearest": 0}"#, "nearest must be at least 1"),
+        (r#"{"name": "contrast-reg", "ratio": -1}"#, "ratio must be 0 or more, not -1"),
+        (r#"{"name": "mvgrl", "alpha": 0}"#, "alpha must be above 0 and at most 1, not 0"),
+        (r#"{"name": "mvgrl", "iterations": 0}"#, "iterations must be from 1 to 1000, not 0"),
+        (r#"{"name": "bgrl", "decay": 1.5}"#, "decay must be from 0 to 1, not 1.5"),
+        (r#"{"name": "bgrl", "projection": 0}"#, "projection must be at least 1 wide"),
+        (r#"{"name": "sp-gcl", "positives": 0}"#, "positives must be from 1 to 1000000, not 0"),
+        (r#"{"name": "sp-gcl", "batch": 0}"#, "batch must be from 1 to 1000000, not 0"),
+    ];
+    let refused = |training: &Training| {
+        Trainer::new(training, Inputs::Nodes(&x), &graph, Seed(0)).err().map(|error| error.to_string())
+    };
+    for (model, said) in cases {
+        let model: Model = serde_json::from_str(model).unwrap();
+        let error = refused(&Training { model, hidden: 4, ..Training::default() }).unwrap();
+        assert!(error.contains(said), "{error}");
+    }
+    let dgi = || Training { model: Model::named("dgi").unwrap(), hidden: 4, ..Training::default() };
+    let ggd =
+        || Training { model: Model::named("ggd").unwrap(), activation: Some(Activation::None), ..dgi() };
+    let cases = [
+        (Training { dropout: 1.0, ..dgi() }, "dropout must be from 0 to below 1"),
+        (Training { patience: Some(0), ..dgi() }, "patience must be at least 1"),
+        (Training { renormalize: Some(true), ..dgi() }, "no batch norm to renormalize"),
+        (Training { stop: Stop::Auto, ..dgi() }, "no measure to stop by"),
+        (Training { standardize: true, ..ggd() }, "cannot be standardised"),
+        (Training { standardize: true, batch_norm: Some(true), ..ggd() }, "cannot be standardised"),
+    ];
+    for (training, said) in cases {
+        let error = refused(&training).unwrap();
+        assert!(error.contains(said), "{error}");
+    }
+    assert!(refused(&dgi()).is_none());
+}
