@@ -48,28 +48,6 @@ const COLES: [(&str, f64, usize, usize, f64, usize, f64); 3] = [
     ("pubmed", 1.0, 3, 256, 1e-5, 40, 0.02),
 ];
 
-/// Model, dataset, width, layers, epochs, learning rate, weight decay, features scaled to a sum of 1, and
-/// whether the repository says so; the models' own parameters are their defaults.
-type RecentRow = (&'static str, &'static str, usize, usize, usize, f64, f64, bool, bool);
-
-const RECENT: &[RecentRow] = &[
-    ("blockgcl", "cora", 512, 2, 100, 1e-3, 1e-5, false, true),
-    ("blockgcl", "citeseer", 512, 2, 100, 1e-3, 5e-2, false, true),
-    ("blockgcl", "pubmed", 512, 2, 100, 5e-3, 1e-5, false, true),
-    ("sp-gcl", "cora", 1024, 2, 500, 1e-3, 1e-4, false, true),
-    ("sp-gcl", "citeseer", 1024, 2, 600, 9e-4, 1e-5, false, true),
-    ("sp-gcl", "pubmed", 1024, 2, 500, 9e-4, 1e-4, true, true),
-    ("sp-gcl", "chameleon", 1024, 2, 600, 1e-3, 1e-5, true, true),
-    ("sp-gcl", "squirrel", 1024, 2, 700, 8e-4, 1e-5, true, true),
-    ("sp-gcl", "actor", 1024, 2, 500, 1e-3, 0.0, true, true),
-    ("contrast-reg", "cora", 512, 1, 300, 3e-3, 0.0, false, true),
-    ("contrast-reg", "citeseer", 512, 1, 500, 1e-4, 0.0, true, true),
-    ("contrast-reg", "pubmed", 512, 1, 300, 1e-2, 0.0, false, true),
-    ("ggd", "cora", 512, 1, 500, 1e-3, 0.0, true, true),
-    ("ggd", "citeseer", 512, 1, 500, 1e-3, 0.0, true, false),
-    ("ggd", "pubmed", 512, 1, 500, 1e-3, 0.0, true, false),
-];
-
 impl Preset {
     /// The settings of a model's own repository for training on a whole graph, if there are any.
     ///
@@ -87,11 +65,10 @@ impl Preset {
             },
             "grace" => Ok(GRACE.iter().find(|row| row.0 == dataset).map(FullPreset::grace)),
             "cca-ssg" => Ok(CCA_SSG.iter().find(|row| row.0 == dataset).map(FullPreset::cca_ssg)),
-            _ => RECENT
-                .iter()
-                .find(|row| (row.0, row.1) == (model, dataset))
-                .map(FullPreset::recent)
-                .transpose(),
+            _ => {
+                Ok(Self::repository(model, dataset)
+                    .map(|preset| FullPreset::recent(preset.training, dataset)))
+            }
         }
     }
 }
@@ -167,23 +144,17 @@ impl FullPreset {
         Self { training, feature_norm: FeatureNorm::None, source: "the model's repository", ours: &[] }
     }
 
-    fn recent(row: &RecentRow) -> Result<Self> {
-        let &(model, _, hidden, layers, epochs, learning_rate, weight_decay, sum_of_one, documented) = row;
-        let model = Model::named(model)?;
-        Ok(Self {
-            training: Training {
-                model,
-                hidden,
-                layers,
-                epochs,
-                learning_rate,
-                weight_decay,
-                ..Training::default()
-            },
-            feature_norm: if sum_of_one { FeatureNorm::RowL1 } else { FeatureNorm::None },
-            source: "the model's repository",
-            ours: if documented { &[] } else { &["epochs", "hidden", "learning-rate"] },
-        })
+    fn recent(training: Training, dataset: &str) -> Self {
+        let feature_norm = match (training.model.name(), dataset) {
+            ("ggd" | "dgi", _) | ("contrast-reg" | "mvgrl", "citeseer") => FeatureNorm::RowL1,
+            ("sp-gcl", "cora" | "citeseer") => FeatureNorm::None,
+            ("sp-gcl", _) => FeatureNorm::RowL1,
+            _ => FeatureNorm::None,
+        };
+        // GGD's repository has Cora's settings alone.
+        let assumed = training.model.name() == "ggd" && matches!(dataset, "citeseer" | "pubmed");
+        let ours: &[&str] = if assumed { &["epochs", "hidden", "learning-rate"] } else { &[] };
+        Self { training, feature_norm, source: "the model's repository", ours }
     }
 }
 
@@ -199,6 +170,8 @@ mod tests {
                 assert_eq!(preset.training.model.name(), model, "{dataset}");
             }
         }
+        let recent = Preset::full("sp-gcl", "chameleon").unwrap().unwrap();
+        assert_eq!((recent.training.hidden, recent.feature_norm), (1024, FeatureNorm::RowL1));
         assert!(Preset::full("grace", "mine").unwrap().is_none());
         assert!(Preset::full("nothing", "cora").unwrap().is_none());
     }
