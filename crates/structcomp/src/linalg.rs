@@ -57,6 +57,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Some of the columns.
+    fn cols(self, cols: Range<usize>) -> Self {
+        self.t().rows(cols).t()
+    }
+
     /// Rows and columns as they are read.
     fn shape(self) -> (usize, usize) {
         if self.transposed { (self.cols, self.rows) } else { (self.rows, self.cols) }
@@ -75,6 +80,9 @@ impl<'a> View<'a> {
 
 /// Rows of a large result that one thread computes at once.
 pub(crate) const PRODUCT_ROWS: usize = 256;
+
+/// Terms of sums that are added up at once.
+const PRODUCT_TERMS: usize = 8192;
 
 /// Rows of a result that one thread computes at once: a few shares of a small one, since the other
 /// factor is packed anew for each.
@@ -147,11 +155,17 @@ pub(crate) fn product(out: &mut [f32], a: View, b: View, sum: Sum) {
     if out.is_empty() {
         return;
     }
-    let (share, b) = (share(rows), Right::new(b, rows));
-    out.par_chunks_mut(share * cols).enumerate().for_each(|(block, out)| {
-        let first = block * share;
-        b.multiply(a.rows(first..first + out.len() / cols), out, sum);
-    });
+    let share = share(rows);
+    // Long sums are added up in parts, so that what is packed of the right factor stays small.
+    for start in (0..a.shape().1.max(1)).step_by(PRODUCT_TERMS) {
+        let terms = start..(start + PRODUCT_TERMS).min(a.shape().1);
+        let (a, b) = (a.cols(terms.clone()), Right::new(b.rows(terms), rows));
+        let sum = if start == 0 { sum } else { sum.more() };
+        out.par_chunks_mut(share * cols).enumerate().for_each(|(block, out)| {
+            let first = block * share;
+            b.multiply(a.rows(first..first + out.len() / cols), out, sum);
+        });
+    }
 }
 
 /// `out = A B` for a product that is symmetric: half of it is computed.
@@ -181,6 +195,14 @@ pub(crate) enum Sum {
 }
 
 impl Sum {
+    /// The same for further terms of a sum.
+    fn more(self) -> Self {
+        match self {
+            Self::Set => Self::Add(1.0),
+            Self::Add(scale) => Self::Add(scale),
+        }
+    }
+
     fn of_library(self) -> (Accum, f32) {
         match self {
             Self::Set => (Accum::Replace, 1.0),
@@ -214,7 +236,9 @@ mod tests {
 
     #[test]
     fn products_agree_with_a_naive_loop_however_they_are_laid_out() {
-        for (n, k, m) in [(1, 1, 1), (3, 5, 2), (300, 17, 40), (129, 64, 130), (70, 600, 33)] {
+        for (n, k, m) in
+            [(1, 1, 1), (3, 5, 2), (300, 17, 40), (129, 64, 130), (70, 600, 33), (65, PRODUCT_TERMS + 40, 34)]
+        {
             let (a, b) = (numbers(n * k, 1), numbers(k * m, 2));
             let exact = naive(&a, &b, (n, k, m));
             let (at, bt) = (transposed(&a, k), transposed(&b, m));

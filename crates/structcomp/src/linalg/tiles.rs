@@ -105,6 +105,8 @@ mod spare {
 
     static SPARE: Mutex<Vec<Vec<Step>>> = Mutex::new(Vec::new());
     const KEPT: usize = 4;
+    /// Larger ones go back to the system: 16 MiB.
+    const LARGEST: usize = (16 << 20) / size_of::<Step>();
 
     pub(super) fn take(len: usize) -> Vec<Step> {
         let mut buffer = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
@@ -114,7 +116,7 @@ mod spare {
 
     pub(super) fn put(buffer: Vec<Step>) {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
-        if spare.len() < KEPT {
+        if spare.len() < KEPT && buffer.capacity() <= LARGEST {
             spare.push(buffer);
         }
     }
@@ -164,14 +166,6 @@ impl Kernel for Multiply<'_> {
 }
 
 impl Sum {
-    /// The same for further terms of a sum.
-    fn more(self) -> Self {
-        match self {
-            Self::Set => Self::Add(1.0),
-            Self::Add(scale) => Self::Add(scale),
-        }
-    }
-
     #[inline(always)]
     fn write(self, out: &mut [f32], cells: &[f32; BLOCK]) {
         match (self, <&mut [f32; BLOCK]>::try_from(&mut *out)) {
