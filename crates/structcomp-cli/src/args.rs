@@ -1,8 +1,16 @@
 //! The flags, as typed. Those that mean the same for every command are written once.
 
 use crate::commands::{
-    convert::Convert, datasets::Datasets, embed::Embed, evaluate::Evaluate, generate::Generate, info::Info,
-    partition::Partition, run::Run, train::Train,
+    convert::Convert,
+    datasets::Datasets,
+    embed::Embed,
+    evaluate::Evaluate,
+    generate::Generate,
+    info::Info,
+    partition::Partition,
+    reproduce::{MeasureTraining, Reproduce},
+    run::Run,
+    train::Train,
 };
 use crate::terminal;
 use anyhow::{Context, Result, anyhow, bail};
@@ -43,6 +51,10 @@ pub(crate) enum Command {
     Evaluate(Evaluate),
     /// Everything from data to a judged embedding
     Run(Run),
+    /// A table or figure of the paper, beside what it prints
+    Reproduce(Reproduce),
+    #[command(hide = true)]
+    MeasureTraining(MeasureTraining),
 }
 
 /// Flags of every command.

@@ -8,6 +8,7 @@ pub(crate) mod generate;
 pub(crate) mod info;
 mod judged;
 pub(crate) mod partition;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod train;
 mod training;

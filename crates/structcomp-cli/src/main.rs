@@ -35,6 +35,8 @@ fn run(cli: args::Cli) -> anyhow::Result<()> {
         args::Command::Train(train) => train.run(),
         args::Command::Embed(embed) => embed.run(),
         args::Command::Run(run) => run.run(),
+        args::Command::Reproduce(reproduce) => reproduce.run(),
+        args::Command::MeasureTraining(measure) => measure.run(),
     }
 }
 

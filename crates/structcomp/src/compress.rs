@@ -5,6 +5,7 @@ mod coarse;
 pub use coarse::{CoarseWeights, Coarsening};
 pub(crate) use coarse::{from_rows, normalized};
 
+use crate::vectors::{Kernel, Unit};
 use crate::{Csr, Dense, Error, Features, Partition, Result, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -91,29 +92,50 @@ impl<'a> Compressed<'a> {
     /// The second view of an epoch: means over the members that are not dropped, at least one of each
     /// cluster. Each cluster and epoch has a random stream of its own.
     pub fn drop_member(&self, how: DropMember, seed: Seed, epoch: usize) -> Result<Features> {
-        means(self.source, self.partition.clusters(), |cluster| {
-            let mut members = self.partition.members(cluster).to_vec();
-            let mut rng = seed.stream_at("drop member", (epoch as u64) << 32 | cluster as u64);
-            match how {
-                DropMember::Half => {
-                    let keep = (members.len() / 2).max(1);
-                    for at in 0..keep {
-                        let other = rng.random_range(at..members.len());
-                        members.swap(at, other);
-                    }
-                    members.truncate(keep);
-                    // Sums are rounded in an order that does not depend on the draw.
-                    members.sort_unstable();
+        means(self.source, self.partition.clusters(), |cluster| self.kept(how, seed, epoch, cluster).into())
+    }
+
+    /// `first`, one row a cluster, and below it the second view of an epoch.
+    pub(crate) fn both_views(
+        &self,
+        first: &Dense,
+        how: DropMember,
+        seed: Seed,
+        epoch: usize,
+    ) -> Result<Dense> {
+        let (rows, cols) = (first.rows(), first.cols());
+        let mut both = Vec::with_capacity(2 * rows * cols);
+        both.extend_from_slice(first.values());
+        both.resize(2 * rows * cols, 0.0);
+        dense_means(self.source, &mut both[rows * cols..], |cluster| {
+            self.kept(how, seed, epoch, cluster).into()
+        });
+        Dense::new(2 * rows, cols, both)
+    }
+
+    /// The members of a cluster that an epoch keeps, in ascending order: sums are then rounded in an order
+    /// that does not depend on the draw.
+    fn kept(&self, how: DropMember, seed: Seed, epoch: usize, cluster: u32) -> Vec<u32> {
+        let mut members = self.partition.members(cluster).to_vec();
+        let mut rng = seed.stream_at("drop member", (epoch as u64) << 32 | cluster as u64);
+        match how {
+            DropMember::Half => {
+                let keep = (members.len() / 2).max(1);
+                for at in 0..keep {
+                    let other = rng.random_range(at..members.len());
+                    members.swap(at, other);
                 }
-                DropMember::Bernoulli => {
-                    let all = std::mem::take(&mut members);
-                    while members.is_empty() {
-                        members.extend(all.iter().filter(|_| rng.random::<bool>()));
-                    }
+                members.truncate(keep);
+                members.sort_unstable();
+            }
+            DropMember::Bernoulli => {
+                let all = std::mem::take(&mut members);
+                while members.is_empty() {
+                    members.extend(all.iter().filter(|_| rng.random::<bool>()));
                 }
             }
-            members.into()
-        })
+        }
+        members
     }
 }
 
@@ -140,19 +162,10 @@ fn means<'p>(
     members: impl Fn(u32) -> std::borrow::Cow<'p, [u32]> + Sync,
 ) -> Result<Features> {
     match x {
-        Features::Dense(x) => {
-            let cols = x.cols();
-            let mut out = vec![0.0; groups * cols];
-            if cols > 0 {
-                out.par_chunks_mut(cols).enumerate().for_each(|(group, out)| {
-                    let members = members(group as u32);
-                    for &node in &*members {
-                        out.iter_mut().zip(x.row(node as usize)).for_each(|(sum, value)| *sum += value);
-                    }
-                    out.iter_mut().for_each(|sum| *sum /= members.len() as f32);
-                });
-            }
-            Dense::new(groups, cols, out).map(Features::Dense)
+        Features::Dense(dense) => {
+            let mut out = vec![0.0; groups * dense.cols()];
+            dense_means(x, &mut out, members);
+            Dense::new(groups, dense.cols(), out).map(Features::Dense)
         }
         Features::Sparse(x) => {
             let tasks: Vec<usize> = (0..groups).step_by(TASK).collect();
@@ -173,6 +186,46 @@ fn means<'p>(
             }
             Csr::new(x.cols(), offsets, indices, values).map(Features::Sparse)
         }
+    }
+}
+
+/// The same into rows of zeros.
+fn dense_means<'p>(
+    x: &Features,
+    out: &mut [f32],
+    members: impl Fn(u32) -> std::borrow::Cow<'p, [u32]> + Sync,
+) {
+    let unit = Unit::widest();
+    out.par_chunks_mut(x.cols().max(1)).enumerate().for_each(|(group, out)| {
+        unit.run(Mean { x, members: &members(group as u32), out });
+    });
+}
+
+struct Mean<'a> {
+    x: &'a Features,
+    members: &'a [u32],
+    out: &'a mut [f32],
+}
+
+impl Kernel for Mean<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { x, members, out } = self;
+        for &node in members {
+            match x {
+                Features::Dense(x) => {
+                    out.iter_mut().zip(x.row(node as usize)).for_each(|(sum, value)| *sum += value);
+                }
+                Features::Sparse(x) => {
+                    let (indices, values) = x.row(node as usize);
+                    for (&index, &value) in indices.iter().zip(values) {
+                        out[index as usize] += value;
+                    }
+                }
+            }
+        }
+        let count = members.len() as f32;
+        out.iter_mut().for_each(|sum| *sum /= count);
     }
 }
 

@@ -122,7 +122,13 @@ impl Diagnostics {
 }
 
 impl EdgeLoss {
-    fn of(graph: &Graph, partition: &Partition, x: &Features, weight: &[f32], outputs: usize) -> Self {
+    pub(crate) fn of(
+        graph: &Graph,
+        partition: &Partition,
+        x: &Features,
+        weight: &[f32],
+        outputs: usize,
+    ) -> Self {
         let nodes = graph.nodes();
         let mut h = vec![0.0; nodes * outputs];
         first_layer::forward(x, weight, outputs, &mut h);
@@ -291,7 +297,7 @@ fn spectral_norm(x: &Features) -> f64 {
 
 impl Encoder {
     /// The product of its layers' weights, whatever lies between them, and how many columns it has.
-    fn linear_map(&self) -> (Vec<f32>, usize) {
+    pub(crate) fn linear_map(&self) -> (Vec<f32>, usize) {
         let mut layers = self.layers.iter();
         let Some(first) = layers.next() else { return (Vec::new(), 1) };
         let (mut map, mut width) = (first.weight.clone(), first.outputs);

@@ -14,10 +14,10 @@ pub use probe::{Mlp, Probe, Softmax};
 
 use crate::{Error, Features, Labels, Result, Seed, Split, SplitSet};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How often a classifier is right, in percent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
     /// The mean over the splits.
     pub mean: f64,

@@ -29,6 +29,7 @@ mod propagate;
 mod properties;
 mod random;
 mod report;
+pub mod reproduce;
 mod sparse;
 mod splits;
 mod summary;
@@ -66,7 +67,7 @@ pub use partition::{
     AffinityGs, AlgebraicJc, Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner,
     Partitioning, Picture, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
 };
-pub use preset::Preset;
+pub use preset::{FullPreset, Preset};
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};
 pub use report::ReportPage;

@@ -17,6 +17,7 @@ pub(crate) use towers::{Beside, Towers};
 
 use crate::hops::Hops;
 use crate::linalg::{Sum, View, product};
+use crate::vectors::{Kernel, Unit};
 use crate::{Features, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -363,37 +364,52 @@ impl Network {
 
 /// The sum of each column, always added up in the same order.
 pub(crate) fn column_sums(values: &[f32], cols: usize) -> Vec<f64> {
-    let add = |sums: &mut [f64], at: usize| {
-        sums.iter_mut().zip(&values[at..]).for_each(|(sum, &value)| *sum += value as f64);
-    };
-    over_rows(values.len(), cols, add)
+    column_moments(values, values, cols).0
 }
 
 /// The sum of products of each column of two matrices.
 pub(crate) fn column_products(a: &[f32], b: &[f32], cols: usize) -> Vec<f64> {
-    let add = |sums: &mut [f64], at: usize| {
-        let pairs = a[at..].iter().zip(&b[at..]);
-        sums.iter_mut().zip(pairs).for_each(|(sum, (a, b))| *sum += (a * b) as f64);
-    };
-    over_rows(a.len(), cols, add)
+    column_moments(a, b, cols).1
 }
 
-/// Sums of what `add` adds for the row that starts at a number.
-fn over_rows(len: usize, cols: usize, add: impl Fn(&mut [f64], usize) + Sync) -> Vec<f64> {
+/// The sum of each column of `a`, and of its products with those of `b`.
+pub(crate) fn column_moments(a: &[f32], b: &[f32], cols: usize) -> (Vec<f64>, Vec<f64>) {
     const ROWS: usize = 128;
-    let cols = cols.max(1);
-    let partial: Vec<Vec<f64>> = (0..len.div_ceil(ROWS * cols))
-        .into_par_iter()
-        .map(|block| {
-            let mut sums = vec![0.0; cols];
-            let rows = (block * ROWS * cols..len.min((block + 1) * ROWS * cols)).step_by(cols);
-            rows.for_each(|at| add(&mut sums, at));
+    let (cols, unit) = (cols.max(1), Unit::widest());
+    let partial: Vec<Vec<f64>> = a
+        .par_chunks(ROWS * cols)
+        .zip(b.par_chunks(ROWS * cols))
+        .map(|(a, b)| {
+            let mut sums = vec![0.0; 2 * cols];
+            unit.run(Moments { a, b, sums: &mut sums });
             sums
         })
         .collect();
-    let mut total = vec![0.0; cols];
+    let mut total = vec![0.0; 2 * cols];
     partial.iter().for_each(|sums| total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum));
-    total
+    let products = total.split_off(cols);
+    (total, products)
+}
+
+struct Moments<'a> {
+    a: &'a [f32],
+    b: &'a [f32],
+    /// Those of the numbers, then those of the products.
+    sums: &'a mut [f64],
+}
+
+impl Kernel for Moments<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let (sums, products) = self.sums.split_at_mut(self.sums.len() / 2);
+        for (a, b) in self.a.chunks_exact(sums.len()).zip(self.b.chunks_exact(sums.len())) {
+            let sums = sums.iter_mut().zip(products.iter_mut());
+            for ((sum, product), (&a, &b)) in sums.zip(a.iter().zip(b)) {
+                *sum += a as f64;
+                *product += a as f64 * b as f64;
+            }
+        }
+    }
 }
 
 #[cfg(test)]

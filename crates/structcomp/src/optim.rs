@@ -48,8 +48,8 @@ impl Adam {
         (self.steps, self.mean, self.square) = (steps, mean, square);
     }
 
-    /// Moves the parameters against the gradient.
-    pub(crate) fn step(&mut self, parameters: &mut [f32], gradient: &[f32]) {
+    /// Moves the parameters against the gradient; whether they still are numbers.
+    pub(crate) fn step(&mut self, parameters: &mut [f32], gradient: &[f32]) -> bool {
         self.steps += 1;
         let decay = self.learning_rate * self.weight_decay;
         let (in_gradient, shrink) = match self.kind {
@@ -65,34 +65,53 @@ impl Adam {
             .zip(gradient.par_chunks(TASK))
             .zip(self.mean.par_chunks_mut(TASK))
             .zip(self.square.par_chunks_mut(TASK))
-            .for_each(|(((parameters, gradient), mean), square)| {
-                unit.run(Step { parameters, gradient, mean, square, in_gradient, shrink, rate, root });
-            });
+            .map(|(((parameters, gradient), mean), square)| {
+                let mut lost = 0;
+                let state = (mean, square);
+                unit.run(Step {
+                    parameters,
+                    gradient,
+                    state,
+                    in_gradient,
+                    shrink,
+                    rate,
+                    root,
+                    lost: &mut lost,
+                });
+                lost == 0
+            })
+            .reduce(|| true, |one, other| one && other)
     }
 }
 
 struct Step<'a> {
     parameters: &'a mut [f32],
     gradient: &'a [f32],
-    mean: &'a mut [f32],
-    square: &'a mut [f32],
+    /// The running mean and mean square.
+    state: (&'a mut [f32], &'a mut [f32]),
     in_gradient: f32,
     shrink: f32,
     rate: f32,
     root: f32,
+    /// How many parameters are no numbers any more.
+    lost: &'a mut u32,
 }
 
 impl Kernel for Step<'_> {
     #[inline(always)]
     fn run(self) {
-        let Self { parameters, gradient, mean, square, in_gradient, shrink, rate, root } = self;
+        let Self { parameters, gradient, state: (mean, square), in_gradient, shrink, rate, root, lost } =
+            self;
         let state = mean.iter_mut().zip(square);
+        let mut not_finite = 0;
         for ((parameter, &gradient), (mean, square)) in parameters.iter_mut().zip(gradient).zip(state) {
             let gradient = gradient + in_gradient * *parameter;
             *mean = MEAN_DECAY as f32 * *mean + (1.0 - MEAN_DECAY) as f32 * gradient;
             *square = SQUARE_DECAY as f32 * *square + (1.0 - SQUARE_DECAY) as f32 * (gradient * gradient);
             *parameter = shrink * *parameter - rate * *mean / (square.sqrt() * root + LEAST);
+            not_finite += u32::from(!parameter.is_finite());
         }
+        *lost = not_finite;
     }
 }
 

@@ -1,6 +1,9 @@
 //! Settings for known data and models, and a recipe for all data.
 
+mod full;
 mod recent;
+
+pub use full::FullPreset;
 
 use crate::{Activation, CcaSsg, Coles, EncoderKind, Features, Graph, Model, Result, Seed, Stop, Training};
 use rand::RngExt;
@@ -54,7 +57,7 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// Our setting for a model on a dataset: the paper's but for those that `docs/results.md` tells of, which
+    /// Our setting for a model on a dataset: the paper's but for those that `docs/recipe.md` tells of, which
     /// were chosen on a part of the labels kept for choosing.
     pub fn ours(model: &str, dataset: &str) -> Result<Option<Self>> {
         let Some(mut preset) = Self::paper(model, dataset)? else {

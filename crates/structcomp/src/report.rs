@@ -50,7 +50,7 @@ pub struct ReportPage<'a> {
 
 /// Light by default and in print; the pictures' colours are those of their attributes, which a style
 /// can replace where the screen is dark.
-const STYLE: &str = "
+pub(crate) const STYLE: &str = "
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 Helvetica, Arial, sans-serif; color: #222; background: #fff; max-width: 46rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: .5rem 0 0; overflow-wrap: anywhere; }

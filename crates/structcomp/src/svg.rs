@@ -74,6 +74,32 @@ impl Svg {
         ));
     }
 
+    /// The same in dashes.
+    pub(crate) fn dashes(&mut self, points: &[(f64, f64)], stroke: &str, width: f64) {
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        self.line_of(format_args!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"{width:.2}\" \
+             stroke-dasharray=\"6 4\"/>",
+            points.join(" ")
+        ));
+    }
+
+    /// What straight lines from point to point and back enclose.
+    pub(crate) fn area(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
+        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        self.line_of(format_args!(
+            "<polygon points=\"{}\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/>",
+            points.join(" ")
+        ));
+    }
+
+    /// A circle that one can see through.
+    pub(crate) fn ring(&mut self, (x, y): (f64, f64), radius: f64, stroke: &str) {
+        self.line_of(format_args!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"1.8\"/>"
+        ));
+    }
+
     /// A label that reads upwards, its middle at the position.
     pub(crate) fn upright(&mut self, (x, y): (f64, f64), size: f64, fill: &str, text: &str) {
         let text = escaped(text);

@@ -445,6 +445,11 @@ impl<'a> Trainer<'a> {
 
     /// One epoch.
     pub fn step(&mut self) -> Result<Epoch> {
+        // From inside the pool, so that no loop of the many below has to wake it up.
+        rayon::scope(|_| self.step_inside())
+    }
+
+    fn step_inside(&mut self) -> Result<Epoch> {
         let epoch = self.losses.len();
         // Taken out while it is written to, and put back whatever comes of it.
         let mut gradient = std::mem::take(&mut self.gradient);
@@ -452,13 +457,8 @@ impl<'a> Trainer<'a> {
         self.gradient = gradient;
         let Outcome { loss, agreement, statistics } = outcome?;
         let before = self.is_lowest(loss).then(|| self.parameters.clone());
-        self.adam.step(&mut self.parameters, &self.gradient);
-        if !loss.is_finite()
-            || !self
-                .parameters
-                .par_chunks(1 << 14)
-                .all(|some| some.iter().all(|parameter| parameter.is_finite()))
-        {
+        let sound = self.adam.step(&mut self.parameters, &self.gradient);
+        if !loss.is_finite() || !sound {
             return Err(Error::Input(format!(
                 "training {} went beyond all numbers in epoch {}; lower the learning rate",
                 self.training.model.name(),
@@ -478,6 +478,19 @@ impl<'a> Trainer<'a> {
         self.losses.push(loss);
         self.settled.push(settled);
         Ok(Epoch { number: epoch + 1, loss, settled: self.settled_at(epoch) })
+    }
+
+    /// The parameters as they are now.
+    pub(crate) fn parameters(&self) -> &[f32] {
+        &self.parameters
+    }
+
+    /// What the loss of the next epoch would be with other parameters of the same network.
+    pub(crate) fn loss_with(&mut self, parameters: &[f32]) -> Result<f64> {
+        let own = std::mem::replace(&mut self.parameters, parameters.to_vec());
+        let outcome = self.loss(self.losses.len(), &mut vec![0.0; parameters.len()]);
+        self.parameters = own;
+        Ok(outcome?.loss)
     }
 
     /// The loss of an epoch, and what else is known after it; the gradient is written.

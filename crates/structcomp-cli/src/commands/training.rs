@@ -408,7 +408,7 @@ impl Epochs {
 }
 
 /// Set by Ctrl-C; where it is set already, Ctrl-C ends the program at once.
-fn interrupts() -> Result<&'static AtomicBool> {
+pub(super) fn interrupts() -> Result<&'static AtomicBool> {
     static STOP: AtomicBool = AtomicBool::new(false);
     ctrlc::set_handler(|| {
         if STOP.swap(true, Relaxed) {

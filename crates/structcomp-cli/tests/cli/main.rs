@@ -4,6 +4,7 @@
 
 mod evaluate;
 mod partition;
+mod reproduce;
 mod run;
 
 use serde_json::Value;

@@ -7,13 +7,16 @@ use rayon::prelude::*;
 /// zero it is as good as zero, and it never goes beyond 2¹²⁶.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
+    /// From this number on floats are whole, and their last bits are the number less this one.
+    const WHOLE: f32 = 12_582_912.0;
     let power = (x * std::f32::consts::LOG2_E).clamp(-126.0, 126.0);
-    let whole = power.round_ties_even();
+    let shifted = power + WHOLE;
+    let whole = shifted - WHOLE;
     let rest = (power - whole) * std::f32::consts::LN_2;
     let terms = 1.0 / 120.0 + rest * (1.0 / 720.0 + rest * (1.0 / 5040.0));
     let terms = 0.5 + rest * (1.0 / 6.0 + rest * (1.0 / 24.0 + rest * terms));
     let fraction = 1.0 + rest * (1.0 + rest * terms);
-    let exponent = ((whole as i32 + 127) << 23) as u32;
+    let exponent = shifted.to_bits().wrapping_sub(WHOLE.to_bits()).wrapping_add(127) << 23;
     fraction * f32::from_bits(exponent)
 }
 
@@ -53,6 +56,42 @@ impl Kernel for Dot<'_> {
                 }
             }
             *self.sum += sums.iter().map(|&sum| sum as f64).sum::<f64>() + rest as f64;
+        }
+    }
+}
+
+/// Replaces each number x of rows by f(x, y, columns), for y in the same place of `other` and one number of
+/// each of the vectors for its column.
+pub(crate) fn map_columns(
+    out: &mut [f32],
+    other: &[f32],
+    columns: [&[f32]; 3],
+    f: impl Fn(f32, f32, [f32; 3]) -> f32 + Copy + Send + Sync,
+) {
+    const ROWS: usize = 32;
+    let (task, unit) = (ROWS * columns[0].len().max(1), Unit::widest());
+    out.par_chunks_mut(task).zip(other.par_chunks(task)).for_each(|(out, other)| {
+        unit.run(Columns { out, other, columns, f });
+    });
+}
+
+struct Columns<'a, F> {
+    out: &'a mut [f32],
+    other: &'a [f32],
+    columns: [&'a [f32]; 3],
+    f: F,
+}
+
+impl<F: Fn(f32, f32, [f32; 3]) -> f32> Kernel for Columns<'_, F> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { out, other, columns: [a, b, c], f } = self;
+        let cols = a.len();
+        for (out, other) in out.chunks_exact_mut(cols).zip(other.chunks_exact(cols)) {
+            let columns = a.iter().zip(b).zip(c);
+            for ((x, y), ((a, b), c)) in out.iter_mut().zip(other).zip(columns) {
+                *x = f(*x, *y, [*a, *b, *c]);
+            }
         }
     }
 }

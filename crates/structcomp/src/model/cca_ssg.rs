@@ -1,8 +1,8 @@
 //! CCA-SSG: two views correlated column by column, columns decorrelated from each other.
 
 use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views, positive};
-use crate::linalg::{Sum, View, product, sum_of_products, symmetric_product};
-use crate::network::{column_products, column_sums};
+use crate::linalg::{Sum, View, map_columns, product, sum_of_products, symmetric_product};
+use crate::network::column_moments;
 use crate::{Activation, EncoderKind, Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -51,18 +51,20 @@ impl Objective for CcaSsg {
         if rows < 2 {
             return Err(Error::Input("columns of a single row cannot be standardised".into()));
         }
-        let mut gradient = vec![0f32; z.len()];
-        let (first, second) = z.split_at_mut(half);
-        let (first, second) = (Standardized::new(first, width), Standardized::new(second, width));
+        let mut standardized = vec![0f32; z.len()];
+        let (first, second) = standardized.split_at_mut(half);
+        let first = Standardized::new(&z[..half], width, first);
+        let second = Standardized::new(&z[half..], width, second);
         let agreement: f64 = sum_of_products(first.values, second.values) / rows as f64;
         let mut value = -agreement;
-        let (of_first, of_second) = gradient.split_at_mut(half);
+        // From here on the gradient.
+        let (of_first, of_second) = z.split_at_mut(half);
         for (own, other, gradient) in [(&first, &second, of_first), (&second, &first, of_second)] {
             value += decorrelated(own.values, other.values, width, self.lambda, gradient);
             own.backward(gradient);
         }
         let agreement = Some(agreement / width as f64);
-        Ok(Loss { value, gradient, agreement, of_own: Vec::new() })
+        Ok(Loss { value, gradient: z, agreement, of_own: Vec::new() })
     }
 }
 
@@ -78,31 +80,34 @@ pub(super) fn decorrelated(
     let rows = own.len() / width;
     let n = rows as f32;
     let z = View::new(own, width);
-    let copied = gradient.par_chunks_mut(width).zip(other.par_chunks(width));
-    copied.for_each(|(out, z)| out.iter_mut().zip(z).for_each(|(out, z)| *out = -z / n));
-    // The smaller of ZᵀZ and ZZᵀ is computed.
-    let scale = -4.0 * lambda as f32 / n;
-    if rows < width {
-        let mut products = vec![0f32; rows * rows];
+    // The smaller of ZᵀZ and ZZᵀ is computed, and ZZᵀZ by it.
+    let size = rows.min(width);
+    let mut products = vec![0f32; size * size];
+    let apart = if rows < width {
         symmetric_product(&mut products, z, z.t());
+        product(gradient, View::new(&products, rows), z, Sum::Set);
         // ‖I − ZᵀZ/n‖² = h − 2 tr(ZZᵀ)/n + ‖ZZᵀ‖²/n².
         let trace: f64 = (0..rows).map(|row| products[row * (rows + 1)] as f64).sum();
         let squares = sum_of_products(&products, &products);
-        gradient
-            .par_chunks_mut(width)
-            .zip(own.par_chunks(width))
-            .for_each(|(out, z)| out.iter_mut().zip(z).for_each(|(out, z)| *out += scale * z));
-        product(gradient, View::new(&products, rows), z, Sum::Add(-scale / n));
-        lambda * (width as f64 - 2.0 * trace / rows as f64 + squares / (rows as f64).powi(2))
+        width as f64 - 2.0 * trace / rows as f64 + squares / (rows as f64).powi(2)
     } else {
-        let mut rest = vec![0f32; width * width];
-        symmetric_product(&mut rest, z.t(), z);
-        for (at, cell) in rest.iter_mut().enumerate() {
-            *cell = f32::from(u8::from(at / width == at % width)) - *cell / n;
+        symmetric_product(&mut products, z.t(), z);
+        product(gradient, z, View::new(&products, width), Sum::Set);
+        let of_row = |(row, cells): (usize, &[f32])| {
+            let rest = |(col, &cell): (usize, &f32)| f64::from(u8::from(row == col)) - (cell / n) as f64;
+            cells.iter().enumerate().map(rest).map(|rest| rest * rest).sum::<f64>()
+        };
+        products.par_chunks(width).enumerate().map(of_row).collect::<Vec<f64>>().iter().sum()
+    };
+    let scale = -4.0 * lambda as f32 / n;
+    let (cubed, crossed) = (-scale / n, -1.0 / n);
+    let beside = own.par_chunks(width).zip(other.par_chunks(width));
+    gradient.par_chunks_mut(width).zip(beside).for_each(|(out, (z, other))| {
+        for ((out, z), other) in out.iter_mut().zip(z).zip(other) {
+            *out = cubed * *out + scale * z + crossed * other;
         }
-        product(gradient, z, View::new(&rest, width), Sum::Add(scale));
-        lambda * sum_of_products(&rest, &rest)
-    }
+    });
+    lambda * apart
 }
 
 /// Columns less their mean, over their standard deviation; a constant column is zero.
@@ -114,18 +119,16 @@ struct Standardized<'a> {
 }
 
 impl<'a> Standardized<'a> {
-    /// In place.
-    fn new(values: &'a mut [f32], width: usize) -> Self {
-        let rows = (values.len() / width) as f64;
-        let mean: Vec<f64> = column_sums(values, width).into_iter().map(|sum| sum / rows).collect();
-        values.par_chunks_mut(width).for_each(|row| {
-            row.iter_mut().zip(&mean).for_each(|(z, mean)| *z = (*z as f64 - mean) as f32);
-        });
-        let scale: Vec<f32> = column_products(values, values, width)
-            .into_iter()
-            .zip(&mean)
-            .map(|(sum, mean)| {
-                let deviation = (sum / (rows - 1.0)).sqrt();
+    fn new(z: &[f32], width: usize, values: &'a mut [f32]) -> Self {
+        let rows = (z.len() / width) as f64;
+        let (sums, squares) = column_moments(z, z, width);
+        let mean: Vec<f32> = sums.iter().map(|sum| (sum / rows) as f32).collect();
+        let scale: Vec<f32> = sums
+            .iter()
+            .zip(squares)
+            .map(|(sum, squares)| {
+                let mean = sum / rows;
+                let deviation = ((squares - mean * sum).max(0.0) / (rows - 1.0)).sqrt();
                 // Rounding leaves a constant column a spread of its last digit.
                 if deviation <= 1e-6 * mean.abs() || deviation == 0.0 {
                     0.0
@@ -134,27 +137,20 @@ impl<'a> Standardized<'a> {
                 }
             })
             .collect();
-        values.par_chunks_mut(width).for_each(|row| {
-            row.iter_mut().zip(&scale).for_each(|(value, scale)| *value *= scale);
-        });
+        map_columns(values, z, [&mean, &scale, &scale], |_, z, [mean, scale, _]| (z - mean) * scale);
         Self { values, width, scale }
     }
 
     /// Turns the gradient of the standardised columns into that of the columns.
     fn backward(&self, gradient: &mut [f32]) {
         let rows = (self.values.len() / self.width) as f64;
-        let mean: Vec<f64> = column_sums(gradient, self.width).into_iter().map(|sum| sum / rows).collect();
-        let along: Vec<f64> = column_products(gradient, self.values, self.width)
-            .into_iter()
-            .map(|sum| sum / (rows - 1.0))
-            .collect();
-        gradient.par_chunks_mut(self.width).zip(self.values.par_chunks(self.width)).for_each(
-            |(gradient, z)| {
-                for (j, (gradient, &z)) in gradient.iter_mut().zip(z).enumerate() {
-                    *gradient = self.scale[j] * (*gradient - mean[j] as f32 - z * along[j] as f32);
-                }
-            },
-        );
+        let (sums, products) = column_moments(gradient, self.values, self.width);
+        let mean: Vec<f32> = sums.iter().map(|sum| (sum / rows) as f32).collect();
+        let along: Vec<f32> = products.iter().map(|sum| (sum / (rows - 1.0)) as f32).collect();
+        let columns = [&mean[..], &along, &self.scale];
+        map_columns(gradient, self.values, columns, |g, z, [mean, along, scale]| {
+            scale * (g - mean - z * along)
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rows most alike to each row, found by tiles: products of all rows with all are never held at once.
 
-use crate::linalg::{View, product_here};
+use crate::linalg::{Right, Sum, View};
 use rayon::prelude::*;
 
 /// Rows that one task searches for.
@@ -14,6 +14,7 @@ pub(super) fn nearest(rows: &[f32], width: usize, count: usize) -> Vec<u32> {
     let total = rows.len() / width;
     let count = count.min(total);
     let view = View::new(rows, width);
+    let all = Right::new(view.t(), total);
     let tasks: Vec<usize> = (0..total).step_by(ROWS).collect();
     let search = |&first: &usize| {
         let own = first..(first + ROWS).min(total);
@@ -22,8 +23,8 @@ pub(super) fn nearest(rows: &[f32], width: usize, count: usize) -> Vec<u32> {
         for start in (0..total).step_by(OTHERS) {
             let others = start..(start + OTHERS).min(total);
             let tile = &mut tile[..own.len() * others.len()];
-            let (a, b) = (view.part(own.clone(), 0..width), view.part(others.clone(), 0..width));
-            product_here(tile, a, b.t(), crate::linalg::Sum::Set);
+            let (a, part) = (view.part(own.clone(), 0..width), (0..width, others.clone()));
+            all.multiply_part(a, part, tile, 0, Sum::Set);
             for (found, products) in found.iter_mut().zip(tile.chunks(others.len())) {
                 products.iter().zip(others.start as u32..).for_each(|(&product, at)| found.see(product, at));
             }

@@ -38,11 +38,11 @@ impl<'a> Rows<'a> {
     pub(super) fn new(training: &Training, inputs: Inputs<'a>, graph: &Graph, seed: Seed) -> Result<Self> {
         let plain = |x: &Features| Ok(Augment::none().view(x, graph, seed, 0, 0)?.1);
         Ok(match (inputs, training.plan().views) {
-            (Inputs::Clusters(compressed), Views::One) => {
-                Self::Clusters { compressed, first: fastest(Cow::Borrowed(compressed.features())) }
+            (Inputs::Clusters(compressed), Views::Corrupted { .. }) => {
+                Self::Clusters { compressed, first: Cow::Borrowed(compressed.features()) }
             }
             (Inputs::Clusters(compressed), _) => {
-                Self::Clusters { compressed, first: Cow::Borrowed(compressed.features()) }
+                Self::Clusters { compressed, first: fastest(Cow::Borrowed(compressed.features())) }
             }
             (Inputs::Nodes(x), Views::Two) => Self::Augmented(x),
             (Inputs::Nodes(x), Views::Corrupted { .. }) => {
@@ -81,8 +81,14 @@ impl Trainer<'_> {
                 Ok(Seen { x: Cow::Borrowed(&**first), messages: None })
             }
             (Rows::Clusters { compressed, first }, Views::Two) => {
-                let second = compressed.drop_member(self.training.drop_member, self.seed, epoch)?;
-                Ok(Seen { x: fastest(Cow::Owned(first.above(&second)?)), messages: None })
+                let how = self.training.drop_member;
+                let x = match &**first {
+                    Features::Dense(first) => {
+                        Features::Dense(compressed.both_views(first, how, self.seed, epoch)?)
+                    }
+                    first => first.above(&compressed.drop_member(how, self.seed, epoch)?)?,
+                };
+                Ok(Seen { x: Cow::Owned(x), messages: None })
             }
             (Rows::Clusters { compressed, first }, Views::Corrupted { mask }) => {
                 let second = compressed.corrupted(&self.permuted(compressed.partition().nodes(), epoch))?;

@@ -1,12 +1,14 @@
 //! Similarities of all pairs of rows, of which only as many are held at once as memory allows.
 
-use crate::linalg::{Sum, View, exp, product_beside, product_here};
+use crate::linalg::{Right, Sum, View, exp};
 use crate::vectors::{Kernel, Unit};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
 
-/// Rows and columns of a tile.
+/// Rows of a tile.
 const TILE: usize = 256;
+/// Its columns, so many that making its rows ready for a product costs little beside the product.
+const PANEL: usize = 4 * TILE;
 
 /// For rows P of length one and E = exp((PPᵀ − 1)/τ) with a diagonal of zeros: the row sums D of E, and
 /// (E ∘ (1/Dᵢ + 1/Dⱼ)) P. At most `kept` bytes of E are stored between the two.
@@ -43,23 +45,27 @@ impl Rows<'_> {
     fn stored(&self, room: &mut Vec<f32>) -> (Vec<f64>, Vec<f32>) {
         let Self { width, count, .. } = *self;
         // Small blocks, since the first have more columns than the last.
-        let block = (count / 16).next_multiple_of(32).clamp(32, 128);
+        let block = (count / 16).next_multiple_of(32).clamp(32, 256);
         room.resize(count * count, 0.0);
         let e = &mut room[..];
+        let transposed = Right::new(self.view(0..count).t(), count);
         let partial: Vec<(Vec<f64>, Vec<f64>)> = e
             .par_chunks_mut(block * count)
             .enumerate()
             .map(|(at, e)| {
                 let first = at * block;
                 let rows = first..first + e.len() / count;
-                product_beside(e, count, first, self.view(rows.clone()), self.view(first..count).t());
-                Tile { values: e, stride: count, first }.exponentials(self, Some(rows.len()))
+                let part = (0..width, first..count);
+                transposed.multiply_part(self.view(rows.clone()), part, e, first, Sum::Set);
+                Tile { values: e, stride: count, first }.exponentials(self, Some(0))
             })
             .collect();
         let mut sums = vec![0f64; count];
         for (at, (of_rows, of_columns)) in partial.iter().enumerate() {
-            add(&mut sums[at * block..], of_rows);
-            add(&mut sums[at * block..], of_columns);
+            // Columns of the block's own rows have the rows' sums.
+            let (first, next) = (at * block, at * block + of_rows.len());
+            add(&mut sums[first..], of_rows);
+            add(&mut sums[next..], &of_columns[of_rows.len()..]);
         }
         let inverse = inverses(&sums);
         e.par_chunks_mut(block * count).enumerate().for_each(|(at, e)| {
@@ -73,18 +79,15 @@ impl Rows<'_> {
             }
         });
         let mut out = vec![0f32; self.p.len()];
-        let all = View::new(e, count);
+        let (all, p) = (View::new(e, count), Right::new(self.view(0..count), count));
+        drop(transposed);
         out.par_chunks_mut(block * width).enumerate().for_each(|(at, out)| {
             let rows = at * block..at * block + out.len() / width;
-            product_here(
-                out,
-                all.part(rows.clone(), rows.start..count),
-                self.view(rows.start..count),
-                Sum::Set,
-            );
+            let beside = all.part(rows.clone(), rows.start..count);
+            p.multiply_part(beside, (rows.start..count, 0..width), out, 0, Sum::Set);
             if rows.start > 0 {
                 let above = all.part(0..rows.start, rows.clone()).t();
-                product_here(out, above, self.view(0..rows.start), Sum::Add(1.0));
+                p.multiply_part(above, (0..rows.start, 0..width), out, 0, Sum::Add(1.0));
             }
         });
         (sums, out)
@@ -95,11 +98,11 @@ impl Rows<'_> {
         let mut sums = vec![0f64; self.count];
         self.panels(&mut sums, 1, |task| {
             let mut of_panel = vec![0f64; task.panel.len()];
-            task.tiles(|rows, out, tile, diagonal| {
-                let (of_rows, of_columns) = tile.exponentials(self, diagonal.then_some(rows.len()));
+            task.tiles(|_, out, tile, diagonal| {
+                let (of_rows, of_columns) = tile.exponentials(self, diagonal);
                 add(out, &of_rows);
-                // Of a tile on the diagonal the columns are the rows.
-                if !diagonal {
+                // Around the diagonal both halves are computed.
+                if diagonal.is_none() {
                     add(&mut of_panel, &of_columns);
                 }
             });
@@ -108,18 +111,19 @@ impl Rows<'_> {
         let inverse = inverses(&sums);
         let mut gradient = vec![0f32; self.p.len()];
         self.panels(&mut gradient, self.width, |task| {
-            let panel = self.view(task.panel.clone());
             let mut of_panel = vec![0f32; task.panel.len() * self.width];
             let others = &inverse[task.panel.clone()];
+            let panel = Right::here(self.view(task.panel.clone()), task.out.len() / self.width);
             task.tiles(|rows, out, tile, diagonal| {
-                tile.exponentials(self, diagonal.then_some(rows.len()));
+                tile.exponentials(self, diagonal);
                 for (row, values) in rows.clone().zip(tile.values.chunks_mut(others.len())) {
                     self.unit.run(Weigh { values, own: inverse[row], others });
                 }
                 let weights = View::new(tile.values, others.len());
-                product_here(out, weights, panel, Sum::Add(1.0));
-                if !diagonal {
-                    product_here(&mut of_panel, weights.t(), self.view(rows), Sum::Add(1.0));
+                panel.multiply(weights, out, Sum::Add(1.0));
+                if diagonal.is_none() {
+                    let rows = Right::here(self.view(rows), others.len());
+                    rows.multiply(weights.t(), &mut of_panel, Sum::Add(1.0));
                 }
             });
             of_panel
@@ -137,8 +141,8 @@ impl Rows<'_> {
     ) {
         /// So many that threads are kept busy; a fixed number, so that sums have a fixed order.
         const TASKS: usize = 16;
-        for first in (0..self.count).step_by(TILE) {
-            let panel = first..(first + TILE).min(self.count);
+        for first in (0..self.count).step_by(PANEL) {
+            let panel = first..(first + PANEL).min(self.count);
             let share = (self.count - first).div_ceil(TASKS).next_multiple_of(TILE);
             let answers: Vec<Vec<T>> = out[first * width..]
                 .par_chunks_mut(share * width)
@@ -165,16 +169,17 @@ struct Task<'a, T> {
 }
 
 impl<T> Task<'_, T> {
-    /// Hands out products tile by tile: the rows, their part of `out`, and whether it is on the diagonal.
-    fn tiles(self, mut each: impl FnMut(Range<usize>, &mut [T], &mut Tile, bool)) {
+    /// Hands out products tile by tile: the rows, their part of `out`, and where the diagonal starts.
+    fn tiles(self, mut each: impl FnMut(Range<usize>, &mut [T], &mut Tile, Option<usize>)) {
         let mut values = vec![0f32; TILE * self.panel.len()];
+        let panel = self.rows.view(self.panel.clone());
+        let panel = Right::here(panel.t(), self.out.len() / self.width);
         for (at, out) in self.out.chunks_mut(TILE * self.width).enumerate() {
             let start = self.first + at * TILE;
             let rows = start..start + out.len() / self.width;
             let values = &mut values[..rows.len() * self.panel.len()];
-            let panel = self.rows.view(self.panel.clone());
-            product_here(values, self.rows.view(rows.clone()), panel.t(), Sum::Set);
-            let diagonal = start == self.panel.start;
+            panel.multiply(self.rows.view(rows.clone()), values, Sum::Set);
+            let diagonal = (start < self.panel.end).then(|| start - self.panel.start);
             each(rows, out, &mut Tile { values, stride: self.panel.len(), first: 0 }, diagonal);
         }
     }
@@ -188,28 +193,21 @@ struct Tile<'a> {
 }
 
 impl Tile<'_> {
-    /// Makes them similarities, and adds up rows and columns. With a number of rows, the tile starts on the
-    /// diagonal: that is zero, and the columns of these rows are not added up, since their sums are the rows'.
-    fn exponentials(&mut self, of: &Rows, on_diagonal: Option<usize>) -> (Vec<f64>, Vec<f64>) {
+    /// Makes them similarities, and adds up rows and columns. `diagonal` is the column, if any, at which the
+    /// first row is compared with itself: there it is zero, and so is the next row in the next column.
+    fn exponentials(&mut self, of: &Rows, diagonal: Option<usize>) -> (Vec<f64>, Vec<f64>) {
         let (rows, cols) = (self.values.len() / self.stride, self.stride - self.first);
-        let (mut of_rows, mut of_columns) = (vec![0f64; rows], vec![0f64; cols]);
-        let mut columns = vec![0f32; cols];
+        let (mut of_rows, mut columns) = (vec![0f64; rows], vec![0f32; cols]);
         for (row, values) in self.values.chunks_mut(self.stride).enumerate() {
-            let values = &mut values[self.first..];
-            let mut sum = 0.0;
-            let diagonal = on_diagonal.map(|_| row);
             of.unit.run(Exponentials {
-                values,
+                values: &mut values[self.first..],
                 inverse: of.inverse,
-                diagonal,
+                diagonal: diagonal.map(|first| first + row),
                 columns: &mut columns,
-                sum: &mut sum,
+                sum: &mut of_rows[row],
             });
-            of_rows[row] = sum;
         }
-        let from = on_diagonal.unwrap_or(0);
-        of_columns[from..].iter_mut().zip(&columns[from..]).for_each(|(sum, &add)| *sum = add as f64);
-        (of_rows, of_columns)
+        (of_rows, columns.iter().map(|&sum| sum as f64).collect())
     }
 }
 
@@ -297,7 +295,7 @@ mod tests {
 
     #[test]
     fn stored_and_streamed_are_what_the_formulas_say() {
-        for count in [2, 31, 64, 300, 2 * TILE, 2 * TILE + 90] {
+        for count in [2, 31, 64, 300, PANEL, PANEL + TILE + 90] {
             let width = 5;
             let p: Vec<f32> = some_rows(count, width, 3).iter().map(|x| x * 0.4).collect();
             let (sums, gradient) = naive(&p, width, 0.5);
@@ -316,7 +314,7 @@ mod tests {
 
     #[test]
     fn threads_change_nothing() {
-        let p = some_rows(700, 8, 1);
+        let p = some_rows(PANEL + 700, 8, 1);
         for kept in [usize::MAX, 0] {
             let run = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

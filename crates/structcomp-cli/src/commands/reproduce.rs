@@ -1,0 +1,175 @@
+//! `structcomp reproduce`: a table or figure of the paper, made anew.
+
+use super::training::interrupts;
+use crate::{
+    args::Common,
+    terminal::{self, grouped},
+};
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::path::PathBuf;
+use structcomp::reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction, Tally, measure};
+
+#[derive(Args)]
+#[command(args_override_self = true)]
+#[command(
+    after_help = "Experiments: small, time-memory, noise, deep, partitioners, recent, heterophilous, compression,
+loss-trend, inductive, theory, recipe, and all.
+
+Every finished cell is a file below DIR/cells, so the same command goes on where it was stopped.
+
+Examples:
+  structcomp reproduce small --mode structcomp
+  structcomp reproduce small --only cora/grace
+  structcomp reproduce all --seeds 1 --out quick"
+)]
+pub(crate) struct Reproduce {
+    /// Which experiment
+    #[arg(value_parser = known)]
+    experiment: String,
+    /// Training seeds of a cell
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: u32,
+    /// Splits of a seed
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// Only cells whose name holds this, such as cora, grace or cora/grace
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Only training on clusters, or only on the whole graph
+    #[arg(long, value_name = "MODE", default_value = "both")]
+    mode: Choice,
+    /// Do finished cells again
+    #[arg(long)]
+    anew: bool,
+    /// A folder for the cells, index.html, results.md, results.json and the figures
+    #[arg(long, short, value_name = "DIR", default_value = "reproduction")]
+    out: PathBuf,
+    /// Write the Markdown here as well, its figures in a folder beside it
+    #[arg(long, value_name = "FILE.md")]
+    markdown: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Choice {
+    Both,
+    Structcomp,
+    Full,
+}
+
+/// Trains as told and prints what it cost; `reproduce time-memory` starts it.
+#[derive(Args)]
+pub(crate) struct MeasureTraining {
+    request: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl MeasureTraining {
+    pub(crate) fn run(&self) -> Result<()> {
+        self.common.start()?;
+        terminal::print(&measure(&self.request)?)
+    }
+}
+
+/// What was done, for machines; the numbers are in `results.json`.
+#[derive(Serialize)]
+struct Summary {
+    finished: usize,
+    finished_before: usize,
+    failed: Vec<(String, String)>,
+    out: PathBuf,
+}
+
+impl Reproduce {
+    pub(crate) fn run(&self) -> Result<()> {
+        self.common.start()?;
+        let experiments = Experiment::named(&self.experiment)?;
+        let plan = Reproduction {
+            experiments: experiments.clone(),
+            out: self.out.clone(),
+            data_dir: self.common.data_dir()?,
+            seeds: self.seeds as usize,
+            runs: self.runs as usize,
+            seed: self.common.seed(),
+            only: self.only.clone(),
+            mode: match self.mode {
+                Choice::Both => None,
+                Choice::Structcomp => Some(Mode::Structcomp),
+                Choice::Full => Some(Mode::Full),
+            },
+            anew: self.anew,
+            budget: self.common.budget(),
+            program: Some(std::env::current_exe()?),
+        }
+        .plan()?;
+        self.say(&plan);
+        let tally = self.work(&plan)?;
+        let report = Report::read(&self.out)?;
+        report.write(&self.out)?;
+        if let Some(path) = &self.markdown {
+            report.write_markdown(path)?;
+        }
+        let summary = Summary {
+            finished: tally.finished,
+            finished_before: plan.finished,
+            failed: tally.failed,
+            out: self.out.clone(),
+        };
+        let page = self.out.join("index.html");
+        self.common
+            .print(&summary, || report.text(&experiments) + &format!("All of it: {}\n", page.display()))?;
+        if tally.interrupted {
+            bail!("stopped; the same command goes on from here");
+        }
+        match summary.failed.first() {
+            None => Ok(()),
+            Some((cell, error)) => bail!("{} cells failed, the first {cell}: {error}", summary.failed.len()),
+        }
+    }
+
+    /// How much there is to do.
+    #[allow(clippy::print_stderr)] // progress goes to stderr
+    fn say(&self, plan: &Plan) {
+        if self.common.quiet {
+            return;
+        }
+        plan.notes.iter().for_each(|note| eprintln!("{note}"));
+        let (to_do, done) = (plan.to_do(), plan.finished);
+        eprintln!(
+            "{} cells to do, {} done before; this will take about {}",
+            grouped(to_do as u64),
+            grouped(done as u64),
+            about(plan.expected_seconds())
+        );
+    }
+
+    fn work(&self, plan: &Plan) -> Result<Tally> {
+        let stop = interrupts()?;
+        let bar = terminal::progress(self.common.quiet, (1e3 * plan.expected_seconds()) as u64, false);
+        let tally = plan.run(stop, |event| match event {
+            Event::Started(cell) => bar.set_message(cell.name()),
+            Event::Finished(finished) => bar.inc((1e3 * plan.expected_of(&finished.cell)) as u64),
+            Event::Failed(cell, error) => bar.println(format!("{}: {error}", cell.name())),
+        });
+        bar.finish_and_clear();
+        Ok(tally)
+    }
+}
+
+/// Lets names of experiments through.
+fn known(name: &str) -> structcomp::Result<String> {
+    Experiment::named(name).map(|_| name.to_owned())
+}
+
+/// A time as one would promise it.
+fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{:.0} seconds", s.max(1.0).ceil()),
+        s if s < 5400.0 => format!("{:.0} minutes", s / 60.0),
+        s => format!("{:.1} hours", s / 3600.0),
+    }
+}

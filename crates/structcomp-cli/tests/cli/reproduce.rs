@@ -1,0 +1,39 @@
+//! `structcomp reproduce`.
+
+use super::*;
+
+#[test]
+fn the_theory_of_the_star_is_reproduced_and_not_done_twice() {
+    let folder = folder();
+    let args = ["reproduce", "theory", "--only", "star", "--out", "r"];
+    let output = structcomp(folder.path(), &args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("1 cells to do, 0 done before"), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    let star = said.lines().find(|line| line.contains("star (synthetic)")).unwrap();
+    assert!(star.contains("fails") && star.contains("1998.0") && star.contains("154.8"), "{star}");
+    for file in ["index.html", "results.md", "results.json", "cells/theory/star-linear-structcomp.json"] {
+        assert!(folder.path().join("r").join(file).exists(), "{file}");
+    }
+    let again = [&args[..], &["--json", "--quiet", "--markdown", "docs/results.md"]].concat();
+    let again = json(folder.path(), &again);
+    assert_eq!((again["finished"].clone(), again["finished_before"].clone()), (0.into(), 1.into()));
+    assert!(folder.path().join("docs/results.md").exists());
+    let anew = [&args[..], &["--anew", "--json", "--quiet"]].concat();
+    assert_eq!(json(folder.path(), &anew)["finished"], 1);
+}
+
+#[test]
+fn what_cannot_be_reproduced_is_told() {
+    let folder = folder();
+    let (code, said) = failure(folder.path(), &["reproduce", "tiny"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("'tiny' is no experiment; experiments are small, time-memory"), "{said}");
+    let (code, said) = failure(folder.path(), &["reproduce", "small", "--only", "corra"]);
+    assert_eq!(code, 1);
+    assert!(said.contains("small has no cell with 'corra' in its name"), "{said}");
+    let (code, said) = failure(folder.path(), &["reproduce", "small", "--only", "cora/sce"]);
+    assert!(code == 1 && said.contains("cora"), "{said}");
+    let (code, said) = failure(folder.path(), &["measure-training", "{}"]);
+    assert!(code == 1 && said.contains("measuring training"), "{said}");
+}

@@ -1,0 +1,188 @@
+//! The report: tables and figures of all finished cells, as Markdown, as text and as data.
+
+use super::{Experiment, Finished, page, sections};
+use crate::{Error, Result, write_text};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What finished cells come to.
+pub struct Report {
+    cells: Vec<Finished>,
+    pub(super) sections: Vec<Section>,
+}
+
+/// An experiment.
+pub(super) struct Section {
+    pub(super) experiment: Experiment,
+    /// How often cells were trained and judged.
+    pub(super) protocol: String,
+    pub(super) tables: Vec<Table>,
+    pub(super) figures: Vec<Figure>,
+    /// What the numbers say.
+    pub(super) notes: Vec<String>,
+}
+
+/// Rows of text and numbers.
+pub(super) struct Table {
+    pub(super) caption: String,
+    pub(super) head: Vec<&'static str>,
+    pub(super) rows: Vec<Vec<String>>,
+    /// Columns from the left that are text.
+    pub(super) texts: usize,
+}
+
+/// A picture with the name of its file, without the ending.
+pub(super) struct Figure {
+    pub(super) name: String,
+    pub(super) about: String,
+    pub(super) svg: String,
+}
+
+impl Report {
+    /// All finished cells below a folder.
+    pub fn read(out: &Path) -> Result<Self> {
+        let cells = Finished::read_all(out)?;
+        let sections = Experiment::ALL.into_iter().filter_map(|experiment| {
+            let own: Vec<&Finished> =
+                cells.iter().filter(|cell| cell.cell.experiment == experiment).collect();
+            (!own.is_empty()).then(|| sections::section(experiment, own))
+        });
+        let sections = sections.collect();
+        Ok(Self { cells, sections })
+    }
+
+    /// Writes `index.html`, `results.md`, `results.json` and the figures.
+    pub fn write(&self, out: &Path) -> Result<()> {
+        write_text(out.join("index.html"), &page::html(self))?;
+        write_text(out.join("results.json"), &self.json()?)?;
+        self.write_markdown(&out.join("results.md"))
+    }
+
+    /// Writes the Markdown, and the figures in a folder `figures` beside it.
+    pub fn write_markdown(&self, path: &Path) -> Result<()> {
+        let folder = path.parent().unwrap_or(Path::new("")).join("figures");
+        for figure in self.sections.iter().flat_map(|section| &section.figures) {
+            write_text(folder.join(format!("{}.svg", figure.name)), &figure.svg)?;
+        }
+        write_text(path, &self.markdown())
+    }
+
+    /// All finished cells.
+    pub fn json(&self) -> Result<String> {
+        let text =
+            serde_json::to_string_pretty(&self.cells).map_err(|error| Error::Input(error.to_string()))?;
+        Ok(text + "\n")
+    }
+
+    /// The report as Markdown, figures by the names of their files.
+    pub fn markdown(&self) -> String {
+        let mut text = String::from(
+            "# Results\n\nEvery table and figure here was made by the command above it, from the finished cells in its \
+             folder. Differences are ours less the paper's, in points of accuracy.\n",
+        );
+        for section in &self.sections {
+            let Section { experiment, protocol, tables, figures, notes } = section;
+            let name = experiment.name();
+            let _ = write!(text, "\n## {}\n\n`structcomp reproduce {name}`\n\n", experiment.title());
+            let _ = writeln!(text, "{} {protocol}", experiment.about());
+            notes.iter().for_each(|note| text += &format!("\n{note}\n"));
+            for figure in figures {
+                let _ = write!(text, "\n![{}](figures/{}.svg)\n", figure.about, figure.name);
+            }
+            tables.iter().for_each(|table| text += &table.markdown());
+        }
+        text
+    }
+
+    /// Some experiments for a terminal.
+    pub fn text(&self, experiments: &[Experiment]) -> String {
+        let mut text = String::new();
+        for section in self.sections.iter().filter(|section| experiments.contains(&section.experiment)) {
+            let _ = write!(text, "{}\n{}\n", section.experiment.title(), section.protocol);
+            section.tables.iter().for_each(|table| match table.is_settings() {
+                // A terminal has room for what is ours; the page has all.
+                true => text += &table.first_and_last().text(),
+                false => text += &table.text(),
+            });
+            section.notes.iter().for_each(|note| text += &format!("\n{note}\n"));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl Table {
+    /// Whether it is all text, as settings are.
+    pub(super) fn is_settings(&self) -> bool {
+        self.texts == self.head.len()
+    }
+
+    fn first_and_last(&self) -> Self {
+        let ends = |row: &Vec<String>| row.first().into_iter().chain(row.last()).cloned().collect();
+        Self {
+            caption: "Settings that are ours; the page has all, and whose they are".into(),
+            head: self.head.first().into_iter().chain(self.head.last()).copied().collect(),
+            rows: self.rows.iter().map(ends).collect(),
+            texts: 2,
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let row = |cells: &mut dyn Iterator<Item = &str>| {
+            let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let mut text = String::from("\n");
+        if !self.caption.is_empty() {
+            let _ = write!(text, "{}\n\n", self.caption);
+        }
+        text += &row(&mut self.head.iter().copied());
+        text += &row(&mut (0..self.head.len()).map(|at| if at < self.texts { "---" } else { "---:" }));
+        self.rows.iter().for_each(|cells| text += &row(&mut cells.iter().map(String::as_str)));
+        text
+    }
+
+    fn text(&self) -> String {
+        let length = |cell: &str| cell.chars().count();
+        let wide = |at: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(at));
+            cells.map(|cell| length(cell)).chain([length(self.head[at])]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(wide).collect();
+        let row = |cells: &mut dyn Iterator<Item = &str>| {
+            let mut line = String::new();
+            for ((at, cell), width) in cells.enumerate().zip(&widths) {
+                let space = " ".repeat(width - length(cell).min(*width));
+                let (before, after) = if at < self.texts { ("", &space[..]) } else { (&space[..], "") };
+                let _ = write!(line, "  {before}{cell}{after}");
+            }
+            line.trim_end().to_owned() + "\n"
+        };
+        let mut text = String::from("\n");
+        if !self.caption.is_empty() {
+            let _ = writeln!(text, "{}", self.caption);
+        }
+        text += &row(&mut self.head.iter().copied());
+        self.rows.iter().for_each(|cells| text += &row(&mut cells.iter().map(String::as_str)));
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let rows = vec![vec!["a|b".into(), "1.00".into()], vec!["Â²X".into(), "-12.50".into()]];
+        Table { caption: "Two rows".into(), head: vec!["what", "much"], rows, texts: 1 }
+    }
+
+    #[test]
+    fn tables_are_set_for_terminals_and_for_markdown() {
+        assert_eq!(table().text(), "\nTwo rows\n  what    much\n  a|b     1.00\n  Â²X   -12.50\n");
+        assert_eq!(
+            table().markdown(),
+            "\nTwo rows\n\n| what | much |\n| --- | ---: |\n| a\\|b | 1.00 |\n| Â²X | -12.50 |\n"
+        );
+    }
+}

@@ -1,0 +1,180 @@
+//! How long a cell will take and how much memory: by counting what it multiplies, and by finished cells.
+
+use super::cells::two_views;
+use super::source::Source;
+use super::{Cell, Finished, Mode, Repeats, Setup, Task};
+use crate::{EncoderKind, Result, Training};
+
+/// What a cell needs, by counting.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Need {
+    /// Seconds on one core that does nothing else.
+    pub(super) core_seconds: f64,
+    /// Bytes beyond the data.
+    pub(super) bytes: u64,
+}
+
+/// Multiplications and additions a second and core, all kinds of work together: a cautious guess, which the
+/// first finished cells correct.
+const SPEED: f64 = 4e10;
+
+impl Need {
+    pub(super) fn of(cell: &Cell, source: &Source, repeats: &Repeats) -> Result<Self> {
+        let Some(setup) = cell.setup() else { return Ok(Self { core_seconds: 0.1, bytes: 1 << 20 }) };
+        let size = Size::of(cell, setup, source)?;
+        let training =
+            setup.training.clone().unwrap_or_else(|| Training { hidden: 1024, ..Training::default() });
+        let (seeds, runs) = (repeats.seeds as f64, repeats.runs as f64);
+        let epochs = training.epochs as f64 * size.epoch(&training);
+        let judged = size.judge(&training, runs);
+        let flops = match &cell.task {
+            Task::Accuracy(setup) if setup.random_clusters => seeds * (2.0 * epochs + 3.0 * judged),
+            Task::Accuracy(_) => seeds * (epochs + 2.0 * judged),
+            Task::Cost(_) => epochs.min(1.2e11 + 5.0 * size.epoch(&training)),
+            Task::LossTrend(_) => {
+                let whole = Size { rows: size.nodes, entries: size.nonzeros, mode: Mode::Full, ..size };
+                2.0 * training.epochs as f64 * whole.epoch(&training)
+            }
+            Task::Theory(_) | Task::Star => epochs + 200.0 * 2.0 * size.entries * training.hidden as f64,
+        };
+        Ok(Self { core_seconds: 0.2 + flops / SPEED, bytes: size.bytes(&training) })
+    }
+}
+
+/// What the work depends on.
+#[derive(Clone, Copy)]
+struct Size {
+    mode: Mode,
+    nodes: f64,
+    edges: f64,
+    nonzeros: f64,
+    width: f64,
+    classes: f64,
+    /// Rows that are trained on, and their entries.
+    rows: f64,
+    entries: f64,
+}
+
+impl Size {
+    fn of(cell: &Cell, setup: &Setup, source: &Source) -> Result<Self> {
+        let (graph, x) = (&source.dataset.graph, source.features()?);
+        let seen = 1.0 - setup.unseen;
+        let nodes = graph.nodes() as f64;
+        let (nonzeros, width) = (x.nonzeros() as f64, x.cols() as f64);
+        let rows = match cell.mode {
+            Mode::Structcomp => setup.partitioning.clusters_of(graph.nodes()) as f64,
+            Mode::Full => seen * nodes,
+        };
+        let classes = source.dataset.labels.as_ref().map_or(1, |labels| labels.classes()) as f64;
+        let entries = (seen * nonzeros).min(rows * width);
+        Ok(Self {
+            mode: cell.mode,
+            nodes,
+            edges: graph.edges() as f64,
+            nonzeros,
+            width,
+            classes,
+            rows,
+            entries,
+        })
+    }
+
+    /// Operations of an epoch.
+    fn epoch(&self, training: &Training) -> f64 {
+        let (h, layers) = (training.hidden as f64, training.layers as f64);
+        let views = if two_views(&training.model) { 2.0 } else { 1.0 };
+        let hops = match training.encoder {
+            Some(EncoderKind::Ssgc) => training.hops.unwrap_or(16) as f64,
+            _ => layers,
+        };
+        let messages = match self.mode {
+            Mode::Full if views > 1.0 => 4.0 * views * hops * (2.0 * self.edges + self.nodes) * h,
+            _ => 0.0,
+        };
+        let dropped = if views > 1.0 { self.nonzeros } else { 0.0 };
+        let layers = 4.0 * views * self.entries * h + 6.0 * (layers - 1.0) * views * self.rows * h * h;
+        let loss = match training.model.name() {
+            "sce" | "coles" => 30.0 * self.rows * h,
+            "grace" => 24.0 * self.rows * h * h + 12.0 * self.rows * self.rows * h,
+            "cca-ssg" => 8.0 * self.rows * h * h,
+            _ => 24.0 * self.rows * h * h,
+        };
+        // Adam reads and writes every weight a few times.
+        layers + loss + messages + dropped + 20.0 * self.width * h
+    }
+
+    /// Operations of embedding all nodes and judging that.
+    fn judge(&self, training: &Training, runs: f64) -> f64 {
+        let h = training.hidden as f64;
+        let taught = 20.0 * self.classes;
+        let embedding = 2.0 * self.nonzeros * h + 4.0 * (2.0 * self.edges + self.nodes) * h;
+        let splits =
+            taught * taught * h + 20.0 * self.classes * taught.powi(3) + 2.0 * self.nodes * h * self.classes;
+        embedding + runs * splits
+    }
+
+    fn bytes(&self, training: &Training) -> u64 {
+        let h = training.hidden as f64;
+        let views = if two_views(&training.model) { 2.0 } else { 1.0 };
+        let weights = 6.0 * self.width * h;
+        let rows = views * self.rows * (h * (3.0 * training.layers as f64 + 3.0) + self.width);
+        let pairs =
+            if training.model.name() == "grace" { (4.0 * self.rows * self.rows).min(64e6) } else { 0.0 };
+        let embedding = 3.0 * self.nodes * h.max(self.width);
+        (4.0 * (weights + rows + pairs + embedding)) as u64
+    }
+}
+
+/// How much longer than counted a cell takes, told by finished ones: of the same model and mode where there
+/// are some, else of all.
+pub(super) fn correction(cell: &Cell, finished: &[&Finished]) -> f64 {
+    let like = |other: &&&Finished| (&other.cell.model, other.cell.mode) == (&cell.model, cell.mode);
+    let ratio = |some: &mut dyn Iterator<Item = &&Finished>| {
+        let (took, counted) = some.fold((0.0, 0.0), |(took, counted), other| {
+            (took + other.core_seconds, counted + other.counted_seconds)
+        });
+        (counted > 0.0 && took > 0.0).then(|| took / counted)
+    };
+    ratio(&mut finished.iter().filter(like)).or_else(|| ratio(&mut finished.iter())).unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{cell::example, outcome, source};
+    use super::*;
+    use crate::{Budget, Model};
+
+    #[test]
+    fn more_work_takes_longer() {
+        let sources = source::Sources::new(std::path::Path::new(""), Budget::default());
+        let demo = sources.get("demo").unwrap();
+        let need = |model: &str, mode, seeds| {
+            let training = Some(Training { model: Model::named(model).unwrap(), ..Training::default() });
+            let task = Task::Accuracy(Setup { training, ..Setup::default() });
+            Need::of(&Cell { task, mode, ..example() }, &demo, &Repeats { seeds, runs: 5, seed: 0 }).unwrap()
+        };
+        let small = need("grace", Mode::Structcomp, 1);
+        assert!(need("grace", Mode::Full, 1).core_seconds > 5.0 * small.core_seconds);
+        assert!(need("grace", Mode::Full, 1).bytes > small.bytes);
+        assert!(need("grace", Mode::Structcomp, 3).core_seconds > 2.0 * small.core_seconds);
+        assert!(need("sce", Mode::Structcomp, 1).core_seconds < small.core_seconds);
+    }
+
+    #[test]
+    fn finished_cells_correct_the_count() {
+        let finished = |model: &str, core_seconds, counted_seconds| Finished {
+            cell: Cell { model: model.into(), ..example() },
+            key: String::new(),
+            data_sha256: String::new(),
+            repeats: Repeats { seeds: 1, runs: 1, seed: 0 },
+            outcome: outcome::Outcome::LossTrend(outcome::Trend { on_clusters: vec![], on_nodes: vec![] }),
+            core_seconds,
+            counted_seconds,
+            version: String::new(),
+        };
+        let (own, other) = (finished("grace", 6.0, 3.0), finished("sce", 1.0, 4.0));
+        assert_eq!(correction(&example(), &[&own, &other]), 2.0);
+        assert_eq!(correction(&example(), &[&other]), 0.25);
+        assert_eq!(correction(&example(), &[]), 1.0);
+    }
+}

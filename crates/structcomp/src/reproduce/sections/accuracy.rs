@@ -1,0 +1,190 @@
+//! Accuracies beside the paper's and beside no training.
+
+use super::{FAR, data_name, mode_name, model_name};
+use crate::reproduce::document::{Figure, Table};
+use crate::reproduce::figures::{Dots, MARKS, Row};
+use crate::reproduce::{Cell, Experiment, Finished, Judged, Mode, Outcome, Spread};
+
+type Parts = (Vec<Table>, Vec<Figure>, Vec<String>);
+
+/// The cells that were judged, with what came of it.
+pub(super) fn judged<'a>(cells: &[&'a Finished]) -> Vec<(&'a Cell, &'a Judged)> {
+    let of = |finished: &&'a Finished| match &finished.outcome {
+        Outcome::Accuracy(judged) => Some((&finished.cell, &**judged)),
+        _ => None,
+    };
+    cells.iter().filter_map(of).collect()
+}
+
+/// The table, its settings and its figures.
+pub(super) fn parts(experiment: Experiment, cells: &[&Finished]) -> Parts {
+    let cells = judged(cells);
+    let has_variation = cells.iter().any(|(cell, _)| !cell.variation.is_empty());
+    let mut head = vec!["model", "data"];
+    head.push(if has_variation { "clusters by" } else { "trained on" });
+    let texts = head.len();
+    head.extend(["paper", "ours", "difference", "X", "Â²X", "untrained", "random clusters"]);
+    let rows = cells.iter().map(|(cell, judged)| {
+        let third = if has_variation { cell.variation.clone() } else { mode_name(cell.mode).to_owned() };
+        let mut row = vec![model_name(&cell.model), data_name(&cell.dataset), third];
+        row.extend(numbers(cell, judged));
+        row
+    });
+    let table = Table { caption: String::new(), head, rows: rows.collect(), texts };
+    let figures = [Mode::Structcomp, Mode::Full].into_iter().filter_map(|mode| {
+        let own: Vec<_> = cells.iter().filter(|(cell, _)| cell.mode == mode).collect();
+        let title = format!("{}: trained on {}", experiment.title(), described(mode));
+        let rows = own.iter().map(|(cell, judged)| Row {
+            name: [&model_name(&cell.model), ", ", &data_name(&cell.dataset), &short(&cell.variation)]
+                .concat(),
+            values: vec![
+                Some(judged.ours.mean),
+                cell.paper.map(|paper| paper.mean),
+                Some(judged.propagated.mean),
+                Some(judged.untrained.mean),
+                judged.random_clusters.as_ref().map(|spread| spread.mean),
+            ],
+        });
+        let axis = "test nodes told right, %";
+        let svg = Dots { title: &title, axis, marks: &MARKS, rows: rows.collect(), log: false }.draw()?;
+        Some(Figure { name: format!("{}-{}", experiment.name(), mode.name()), about: title, svg })
+    });
+    let figures = figures.collect();
+    (vec![table, settings(&cells)], figures, notes(&cells))
+}
+
+fn described(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Structcomp => "clusters",
+        Mode::Full => "the whole graph",
+    }
+}
+
+/// A partitioner in the few letters that a figure has room for.
+fn short(variation: &str) -> String {
+    match variation {
+        "" => String::new(),
+        "variation-neighborhoods" => " (VN)".into(),
+        "algebraic-jc" => " (JC)".into(),
+        "affinity-gs" => " (GS)".into(),
+        other => format!(" ({other})"),
+    }
+}
+
+fn numbers(cell: &Cell, judged: &Judged) -> Vec<String> {
+    let spread = |spread: &Spread| format!("{:.2} ± {:.2}", spread.mean, spread.std);
+    let mean = |spread: &Spread| format!("{:.2}", spread.mean);
+    vec![
+        cell.paper.map_or_else(|| "–".into(), |paper| format!("{:?} ± {:?}", paper.mean, paper.std)),
+        spread(&judged.ours),
+        cell.paper.map_or_else(|| "–".into(), |paper| format!("{:+.2}", judged.ours.mean - paper.mean)),
+        mean(&judged.features),
+        mean(&judged.propagated),
+        mean(&judged.untrained),
+        judged.random_clusters.as_ref().map_or_else(|| "–".into(), mean),
+    ]
+}
+
+/// Which settings are whose.
+fn settings(cells: &[(&Cell, &Judged)]) -> Table {
+    let rows = cells.iter().map(|(cell, _)| {
+        let of = |whose: &dyn Fn(&str) -> bool| {
+            let own = cell.settings.iter().filter(|setting| whose(&setting.source));
+            own.map(|setting| format!("{} {}", setting.name, setting.value)).collect::<Vec<_>>().join(", ")
+        };
+        let published = ["the paper", "the authors' code"];
+        vec![
+            cell.name(),
+            of(&|source| source == published[0]),
+            of(&|source| source == published[1] || source == "the authors' code for Cora"),
+            of(&|source| source != "ours" && !source.starts_with(published[1]) && source != published[0]),
+            of(&|source| source == "ours"),
+        ]
+    });
+    Table {
+        caption: "Whose the settings are. The authors' code has those of Cora, which stand in elsewhere too."
+            .into(),
+        head: vec!["cell", "the paper", "the authors' code", "the model's repository", "ours"],
+        rows: rows.collect(),
+        texts: 5,
+    }
+}
+
+/// How many are near the paper's numbers, and what training and clusters are worth.
+fn notes(cells: &[(&Cell, &Judged)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for mode in [Mode::Structcomp, Mode::Full] {
+        let own: Vec<_> = cells.iter().filter(|(cell, _)| cell.mode == mode).collect();
+        let beside: Vec<(&Cell, f64)> = own
+            .iter()
+            .filter_map(|(cell, judged)| Some((*cell, judged.ours.mean - cell.paper?.mean)))
+            .collect();
+        if !beside.is_empty() {
+            let far: Vec<String> = beside
+                .iter()
+                .filter(|(_, difference)| difference.abs() > FAR)
+                .map(|(cell, difference)| format!("{} {difference:+.2}", cell.name()))
+                .collect();
+            let near = beside.len() - far.len();
+            let off =
+                if far.is_empty() { String::new() } else { format!(" Further off: {}.", far.join(", ")) };
+            let what = described(mode);
+            notes.push(format!(
+                "Trained on {what}, {near} of {} cells are within {FAR} points of the paper's number.{off}",
+                beside.len()
+            ));
+        }
+        let wins = |control: &dyn Fn(&Judged) -> Option<f64>| {
+            let known: Vec<bool> =
+                own.iter().filter_map(|(_, judged)| Some(judged.ours.mean > control(judged)?)).collect();
+            (known.iter().filter(|wins| **wins).count(), known.len())
+        };
+        let (spread, all) = wins(&|judged| Some(judged.propagated.mean));
+        let (untrained, _) = wins(&|judged| Some(judged.untrained.mean));
+        if all > 0 {
+            let mut note = format!(
+                "Trained on {}, {spread} of {all} are above Â²X and {untrained} above the untrained encoder",
+                described(mode)
+            );
+            let (random, known) = wins(&|judged| Some(judged.random_clusters.as_ref()?.mean));
+            if known > 0 {
+                note += &format!("; {random} of {known} are above training on random clusters");
+            }
+            notes.push(note + ".");
+        }
+    }
+    notes
+}
+
+/// The table of our own recipe, which has no paper beside it.
+pub(super) fn recipe(cells: &[&Finished]) -> Parts {
+    let cells = judged(cells);
+    let rows = cells.iter().map(|(cell, judged)| {
+        let mean = |spread: &Spread| format!("{:.2}", spread.mean);
+        let against = judged.against_propagated.iter();
+        let against: Vec<String> =
+            against.map(|(by, chance)| format!("{by:+.2} (p = {chance:.0e})")).collect();
+        let epochs: Vec<String> = judged.epochs.iter().map(usize::to_string).collect();
+        vec![
+            data_name(&cell.dataset),
+            epochs.join("/"),
+            against.join(", "),
+            format!("{:.2} ± {:.2}", judged.ours.mean, judged.ours.std),
+            mean(&judged.features),
+            mean(&judged.propagated),
+            mean(&judged.untrained),
+            judged.random_clusters.as_ref().map_or_else(|| "–".into(), mean),
+        ]
+    });
+    let head = vec![
+        "data",
+        "epochs",
+        "against Â²X, each seed",
+        "recipe",
+        "X",
+        "Â²X",
+        "untrained",
+        "random clusters",
+    ];
+    (vec![Table { caption: String::new(), head, rows: rows.collect(), texts: 3 }], Vec::new(), notes(&cells))
+}

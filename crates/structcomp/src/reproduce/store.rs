@@ -1,0 +1,102 @@
+//! Finished cells, each a file of its own that appears whole or not at all.
+
+use super::{Cell, Outcome, Repeats};
+use crate::{Error, Result, Seed, write_text};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A cell with what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// What was done.
+    pub cell: Cell,
+    /// The fingerprint of all that the outcome depends on.
+    pub key: String,
+    /// The fingerprint of the data.
+    pub data_sha256: String,
+    /// How often it was trained and judged.
+    pub repeats: Repeats,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// How long it took, in seconds of one core.
+    pub core_seconds: f64,
+    /// How long it was expected to take, by counting.
+    pub counted_seconds: f64,
+    /// The version that did it.
+    pub version: String,
+}
+
+/// The folder of the cells.
+pub(super) fn folder(out: &Path) -> PathBuf {
+    out.join("cells")
+}
+
+impl Finished {
+    /// Writes the file of the cell.
+    pub(super) fn write(&self, out: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::Input(error.to_string()))?;
+        write_text(folder(out).join(self.cell.file()), &(text + "\n"))
+    }
+
+    /// The finished cell of this name, whatever its settings; none where there is no such file or where it
+    /// is of another form.
+    pub(super) fn read(out: &Path, cell: &Cell) -> Option<Self> {
+        let text = fs::read_to_string(folder(out).join(cell.file())).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// All finished cells below a folder, by name.
+    pub(super) fn read_all(out: &Path) -> Result<Vec<Self>> {
+        let mut all = Vec::new();
+        let folder = folder(out);
+        if !folder.exists() {
+            return Ok(all);
+        }
+        for experiment in fs::read_dir(&folder).map_err(Error::io(&folder))? {
+            let experiment = experiment.map_err(Error::io(&folder))?.path();
+            let Ok(files) = fs::read_dir(&experiment) else { continue };
+            let files = files.filter_map(|file| file.ok().map(|file| file.path()));
+            for file in files.filter(|file| file.extension().is_some_and(|end| end == "json")) {
+                let text = fs::read_to_string(&file).map_err(Error::io(&file))?;
+                // One of another version is as good as none.
+                all.extend(serde_json::from_str::<Self>(&text).ok());
+            }
+        }
+        all.sort_by_key(|finished| (finished.cell.experiment, finished.cell.name()));
+        Ok(all)
+    }
+}
+
+/// The seeds of a cell under way that are done, each a file until the cell is finished.
+pub(super) struct Parts {
+    folder: PathBuf,
+}
+
+impl Parts {
+    /// Those of a cell with this fingerprint.
+    pub(super) fn of(out: &Path, key: &str) -> Self {
+        Self { folder: out.join("under-way").join(key) }
+    }
+
+    fn file(&self, seed: Seed) -> PathBuf {
+        self.folder.join(format!("{}.json", seed.0))
+    }
+
+    pub(super) fn read<T: DeserializeOwned>(&self, seed: Seed) -> Option<T> {
+        serde_json::from_str(&fs::read_to_string(self.file(seed)).ok()?).ok()
+    }
+
+    pub(super) fn write(&self, seed: Seed, part: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_string(part).map_err(|error| Error::Input(error.to_string()))?;
+        write_text(self.file(seed), &text)
+    }
+
+    /// Takes the files away once the cell's own is written.
+    pub(super) fn clear(&self) -> Result<()> {
+        match self.folder.exists() {
+            true => fs::remove_dir_all(&self.folder).map_err(Error::io(&self.folder)),
+            false => Ok(()),
+        }
+    }
+}

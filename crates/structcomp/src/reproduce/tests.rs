@@ -1,0 +1,156 @@
+use super::outcome::Spread;
+use super::*;
+use crate::Training;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+
+fn spread(mean: f64) -> Spread {
+    Spread { mean, std: 1.0, seeds: vec![mean] }
+}
+
+fn finished(experiment: Experiment, at: usize, mean: f64) -> Finished {
+    let judged = Judged {
+        ours: spread(mean),
+        features: spread(58.0),
+        propagated: spread(80.0),
+        untrained: spread(77.0),
+        random_clusters: None,
+        against_propagated: vec![(mean - 80.0, 0.01)],
+        clusters: vec![300],
+        epochs: vec![10],
+        losses: vec![(1.0, 0.5)],
+    };
+    Finished {
+        cell: experiment.cells().unwrap()[at].clone(),
+        key: "key".into(),
+        data_sha256: "data".into(),
+        repeats: Repeats { seeds: 1, runs: 50, seed: 0 },
+        outcome: Outcome::Accuracy(Box::new(judged)),
+        core_seconds: 1.0,
+        counted_seconds: 1.0,
+        version: "0".into(),
+    }
+}
+
+/// A plan on the synthetic graph, which needs no files.
+fn demo(out: &Path) -> Plan {
+    let cell = |model: &str, mode| {
+        let training = Training { hidden: 16, epochs: 2, ..Training::default() };
+        let training = Training { model: crate::Model::named(model).unwrap(), ..training };
+        let task =
+            Task::Accuracy(Setup { training: Some(training), random_clusters: true, ..Setup::default() });
+        Cell {
+            dataset: "demo".into(),
+            model: model.into(),
+            mode,
+            variation: String::new(),
+            task,
+            ..cell::example()
+        }
+    };
+    let settings = Reproduction { out: out.to_owned(), seeds: 1, runs: 2, ..Reproduction::default() };
+    let sources = Sources::new(Path::new(""), settings.budget);
+    let repeats = Repeats { seeds: 1, runs: 2, seed: 0 };
+    let source = sources.get("demo").unwrap();
+    let cells = [cell("sce", Mode::Structcomp), cell("coles", Mode::Structcomp), cell("cca-ssg", Mode::Full)];
+    let planned = |cell: Cell| {
+        let key = cell.key(&repeats, &source.sha256).unwrap();
+        let need = Need::of(&cell, &source, &repeats).unwrap();
+        Planned { key, need, expected: need.core_seconds, cell }
+    };
+    let to_do: Vec<Planned> = cells.into_iter().map(planned).collect();
+    let left =
+        |planned: &Planned| Finished::read(out, &planned.cell).is_none_or(|found| found.key != planned.key);
+    let (to_do, done): (Vec<_>, Vec<_>) = to_do.into_iter().partition(left);
+    Plan { settings, sources, repeats, to_do, finished: done.len(), notes: Vec::new() }
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (stop, seen) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    let tally = demo(folder.path()).run(&stop, |event| {
+        if let Event::Finished(finished) = event {
+            seen.lock().unwrap().push(finished.cell.name());
+            stop.store(true, Relaxed);
+        }
+    });
+    let first = seen.into_inner().unwrap();
+    assert!(tally.interrupted && tally.failed.is_empty() && !first.is_empty(), "{tally:?}");
+    let plan = demo(folder.path());
+    assert_eq!((plan.finished, plan.to_do()), (first.len(), 3 - first.len()));
+    assert!(plan.expected_seconds() > 0.0 || plan.to_do() == 0);
+    let tally = plan.run(&AtomicBool::new(false), |event| {
+        if let Event::Started(cell) = event {
+            assert!(!first.contains(&cell.name()));
+        }
+    });
+    assert_eq!((tally.finished, tally.interrupted), (3 - first.len(), false));
+    assert_eq!(demo(folder.path()).to_do(), 0);
+    assert_eq!(std::fs::read_dir(folder.path().join("under-way")).unwrap().count(), 0, "parts are cleared");
+    let all = Finished::read_all(folder.path()).unwrap();
+    assert_eq!(all.len(), 3);
+    for finished in &all {
+        let Outcome::Accuracy(judged) = &finished.outcome else { panic!("{finished:?}") };
+        assert!(judged.ours.mean > 30.0 && judged.propagated.mean > 30.0, "{judged:?}");
+        assert_eq!(judged.random_clusters.is_some(), finished.cell.mode == Mode::Structcomp);
+    }
+    // A file that is of another form, or of other settings, is done again.
+    let file = store::folder(folder.path()).join(all[0].cell.file());
+    std::fs::write(&file, "{}").unwrap();
+    assert_eq!(demo(folder.path()).to_do(), 1);
+    Finished { key: "another".into(), ..all[0].clone() }.write(folder.path()).unwrap();
+    assert_eq!(demo(folder.path()).to_do(), 1);
+}
+
+#[test]
+fn reports_are_made_of_finished_cells() {
+    let folder = tempfile::tempdir().unwrap();
+    finished(Experiment::Small, 0, 81.0).write(folder.path()).unwrap();
+    finished(Experiment::Small, 1, 70.0).write(folder.path()).unwrap();
+    finished(Experiment::Compression, 3, 80.0).write(folder.path()).unwrap();
+    let report = Report::read(folder.path()).unwrap();
+    report.write(folder.path()).unwrap();
+    let markdown = std::fs::read_to_string(folder.path().join("results.md")).unwrap();
+    assert!(markdown.contains("| SCE | Cora | clusters | 81.6 ± 0.9 | 81.00 ± 1.00 | -0.60 |"), "{markdown}");
+    assert!(markdown.contains("0 of 1 cells are within 1.5 points"), "{markdown}");
+    assert!(markdown.contains("Further off: cora/sce/full -11.00"), "{markdown}");
+    assert!(markdown.contains("38 of 40 cells have not been run."), "{markdown}");
+    assert!(markdown.contains("(figures/compression.svg)"), "{markdown}");
+    assert!(folder.path().join("figures/compression.svg").exists());
+    let page = std::fs::read_to_string(folder.path().join("index.html")).unwrap();
+    assert!(page.matches("<svg").count() == 3 && page.contains("prefers-color-scheme: dark"));
+    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "nothing from elsewhere");
+    let text = report.text(&[Experiment::Compression]);
+    assert!(text.contains("80.00 at") && !text.contains("small graphs"), "{text}");
+    assert_eq!(serde_json::from_str::<Vec<Finished>>(&report.json().unwrap()).unwrap().len(), 3);
+}
+
+#[test]
+fn filters_that_leave_nothing_are_errors() {
+    let wanted = |only: &str| Reproduction { only: Some(only.into()), ..Reproduction::default() };
+    let error = wanted("corra").plan().err().unwrap().to_string();
+    assert!(error.contains("small has no cell with 'corra' in its name"), "{error}");
+    let chosen = |reproduction: Reproduction| {
+        reproduction.chosen(&mut Vec::new()).unwrap().iter().map(Cell::name).collect::<Vec<_>>()
+    };
+    assert_eq!(chosen(wanted("cora/grace")), ["cora/grace/structcomp", "cora/grace/full"]);
+    let full = Reproduction { mode: Some(Mode::Full), ..wanted("photo/sce") };
+    assert_eq!(chosen(full), ["amazon-photo/sce/full"]);
+    let none = Reproduction { seeds: 0, ..Reproduction::default() };
+    assert!(none.plan().err().unwrap().to_string().contains("at least one seed"));
+}
+
+#[test]
+fn seeds_that_were_done_are_not_done_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = Parts::of(folder.path(), "a key");
+    assert_eq!(parts.read::<Vec<u32>>(Seed(3)), None);
+    parts.write(Seed(3), &vec![1, 2]).unwrap();
+    assert_eq!(parts.read::<Vec<u32>>(Seed(3)), Some(vec![1, 2]));
+    assert_eq!(parts.read::<Vec<u32>>(Seed(4)), None);
+    parts.clear().unwrap();
+    assert_eq!(parts.read::<Vec<u32>>(Seed(3)), None);
+    parts.clear().unwrap();
+}
