@@ -92,7 +92,8 @@ impl Preset {
                 training.model = Model::BlockGcl(BlockGcl { lambda: 1e-3 });
                 training.epochs = 30;
             }
-            "sp-gcl" if heterophilous => training.epochs = if dataset == "squirrel" { 5 } else { 50 },
+            "sp-gcl" if dataset == "squirrel" => (training.epochs, training.learning_rate) = (20, 2e-4),
+            "sp-gcl" if heterophilous => training.epochs = 50,
             "sp-gcl" => linear(&mut training),
             _ => {}
         }
