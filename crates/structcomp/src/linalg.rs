@@ -82,7 +82,7 @@ impl<'a> View<'a> {
 pub(crate) const PRODUCT_ROWS: usize = 256;
 
 /// Terms of sums that are added up at once.
-const PRODUCT_TERMS: usize = 8192;
+const PRODUCT_TERMS: usize = 4096;
 
 /// Rows of a result that one thread computes at once: a few shares of a small one, since the other
 /// factor is packed anew for each.

@@ -105,8 +105,8 @@ mod spare {
 
     static SPARE: Mutex<Vec<Vec<Step>>> = Mutex::new(Vec::new());
     const KEPT: usize = 4;
-    /// Larger ones go back to the system: 16 MiB.
-    const LARGEST: usize = (16 << 20) / size_of::<Step>();
+    /// Larger ones go back to the system: 8 MiB.
+    const LARGEST: usize = (8 << 20) / size_of::<Step>();
 
     pub(super) fn take(len: usize) -> Vec<Step> {
         let mut buffer = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();

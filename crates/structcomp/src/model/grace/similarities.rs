@@ -140,7 +140,7 @@ impl Rows<'_> {
         task: impl Fn(Task<T>) -> Vec<T> + Sync,
     ) {
         /// So many that threads are kept busy; a fixed number, so that sums have a fixed order.
-        const TASKS: usize = 16;
+        const TASKS: usize = 8;
         for first in (0..self.count).step_by(PANEL) {
             let panel = first..(first + PANEL).min(self.count);
             let share = (self.count - first).div_ceil(TASKS).next_multiple_of(TILE);
