@@ -73,7 +73,8 @@ class StructComp:
     **parameters
         All other parameters of the model (``tau``, ``lambda_``, ``alpha``, ``negatives``,
         ``projection``, ``reach``, …), of training (``drop_member``, ``optimizer``, ``hops``,
-        ``activation``, ``inner_activation``, ``batch_norm``, ``renormalize``, ``dropout``, ``patience``, …) and of partitioning (``imbalance``, ``max_size``, ``refine``, …), by the
+        ``activation``, ``inner_activation``, ``batch_norm``, ``renormalize``, ``dropout``,
+        ``patience``, …) and of partitioning (``imbalance``, ``max_size``, ``refine``, …), by the
         names that they have in Rust.
 
     Attributes
