@@ -19,6 +19,7 @@ __all__ = [
     "drop_member",
     "generate",
     "load",
+    "models",
     "partition",
     "preset",
     "propagate",
