@@ -1,6 +1,6 @@
 //! `structcomp reproduce`: a table or figure of the paper, made anew.
 
-use super::training::interrupts;
+use super::{run::can_write, training::interrupts};
 use crate::{
     args::Common,
     terminal::{self, grouped},
@@ -106,6 +106,7 @@ impl Reproduce {
             program: Some(std::env::current_exe()?),
         }
         .plan()?;
+        can_write(&self.out)?;
         self.say(&plan);
         let tally = self.work(&plan)?;
         let report = Report::read(&self.out)?;

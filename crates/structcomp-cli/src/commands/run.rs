@@ -223,7 +223,7 @@ impl Run {
 }
 
 /// Fails now, and not after minutes of training, where a folder cannot be written to.
-fn can_write(folder: &Path) -> Result<()> {
+pub(super) fn can_write(folder: &Path) -> Result<()> {
     let probe = folder.join(format!(".structcomp-{}", std::process::id()));
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::File::create_new(&probe))

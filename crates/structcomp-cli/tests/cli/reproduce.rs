@@ -34,6 +34,10 @@ fn what_cannot_be_reproduced_is_told() {
     assert!(said.contains("small has no cell with 'corra' in its name"), "{said}");
     let (code, said) = failure(folder.path(), &["reproduce", "small", "--only", "cora/sce"]);
     assert!(code == 1 && said.contains("cora"), "{said}");
+    // A file where the folder should be is told before anything is done.
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let (code, said) = failure(folder.path(), &["reproduce", "theory", "--only", "star", "--out", "file/r"]);
+    assert!(code == 1 && said.contains("cannot write to file/r") && !said.contains("to do"), "{said}");
     let (code, said) = failure(folder.path(), &["measure-training", "{}"]);
     assert!(code == 1 && said.contains("measuring training"), "{said}");
 }

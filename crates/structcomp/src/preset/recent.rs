@@ -1,7 +1,7 @@
 //! Settings of the models that are not the paper's four: those of their own repositories, which train on whole
 //! graphs, and ours for clusters.
 
-use super::Preset;
+use super::{PUBLISHED, Preset};
 use crate::{
     Activation, Augment, BlockGcl, ContrastReg, EncoderKind, Ggd, Model, Optimizer, SpGcl, Training,
 };
@@ -48,32 +48,27 @@ const CONTRAST_REG: [(&str, usize, f64); 5] = [
     ("amazon-photo", 1000, 3e-4),
 ];
 
-/// Dataset and clusters: the paper's, or a tenth of the nodes.
-const CLUSTERS: [(&str, usize); 8] = [
-    ("cora", 300),
-    ("citeseer", 300),
-    ("pubmed", 2000),
-    ("amazon-photo", 700),
-    ("amazon-computers", 1300),
-    ("chameleon", 227),
-    ("squirrel", 520),
-    ("actor", 760),
-];
+/// Dataset and clusters where the paper has none: a tenth of the nodes.
+const CLUSTERS: [(&str, usize); 3] = [("chameleon", 227), ("squirrel", 520), ("actor", 760)];
+
+fn clusters(dataset: &str) -> Option<usize> {
+    let published = PUBLISHED.iter().find(|row| row.1 == dataset).map(|row| row.2);
+    published.or_else(|| CLUSTERS.iter().find(|row| row.0 == dataset).map(|row| row.1))
+}
 
 impl Preset {
     /// What a model's own repository trains with on a whole graph, for the models that are not the paper's
     /// four. Their features are scaled to a sum of 1 a row but for BlockGCL, Contrast-Reg and, on Cora and
     /// Citeseer, SP-GCL.
     pub fn repository(model: &str, dataset: &str) -> Option<Self> {
-        let &(_, clusters) = CLUSTERS.iter().find(|row| row.0 == dataset)?;
-        Some(Self { clusters, training: training(model, dataset)? })
+        Some(Self { clusters: clusters(dataset)?, training: training(model, dataset)? })
     }
 
     /// Ours for training on clusters. They start from the repositories' settings and were chosen on Cora, by
     /// the validation nodes of its public split, and for SP-GCL on its heterophilous graphs by those of
     /// geom-gcn. Epochs are far fewer: losses of few rows are soon as low as they get.
     pub(super) fn of_clusters(model: &str, dataset: &str) -> Option<Self> {
-        let &(_, clusters) = CLUSTERS.iter().find(|row| row.0 == dataset)?;
+        let clusters = clusters(dataset)?;
         let mut training = training(model, dataset).or_else(|| bootstrapped(model))?;
         let heterophilous = ["chameleon", "squirrel", "actor"].contains(&dataset);
         let linear = |training: &mut Training| {
