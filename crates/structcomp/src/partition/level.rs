@@ -165,7 +165,8 @@ impl<'a> Level<'a> {
             })
             .collect();
         let entries = rows.iter().map(|rows| rows.targets.len()).sum();
-        let (mut targets, mut weights) = (vec![0; entries], vec![0.0; entries]);
+        // Fresh pages cost more than what is written to them: a thread each.
+        let (mut targets, mut weights) = rayon::join(|| vec![0; entries], || vec![0.0; entries]);
         let (mut offsets, mut sizes) = (Vec::with_capacity(count + 1), Vec::with_capacity(count));
         let mut inner = Vec::with_capacity(count);
         offsets.push(0);

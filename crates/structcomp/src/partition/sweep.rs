@@ -40,9 +40,8 @@ pub(super) trait Search: Sync {
 
 /// Work that is worth waking another thread for.
 const SHARED: usize = 1 << 13;
-/// Nodes handed to a thread at once, and how often before another may help.
-const CHUNK: usize = 64;
-const CHUNKS: usize = 4;
+/// Nodes handed to a thread at once: few, since the others wait for the last of a batch.
+const CHUNK: usize = 128;
 
 /// Does work that has many sweeps on a thread of the pool. From outside, each of their thousands of
 /// small parallel steps would put the caller to sleep and wake it again.
@@ -69,7 +68,7 @@ pub(super) fn sweep<S: Search>(search: &mut S, nodes: &[u32], batch: usize) -> b
                 let mut scratch = pool[place].lock().unwrap_or_else(|poison| poison.into_inner());
                 (0..chunk.len()).map(|at| propose_ahead(search, &mut scratch, chunk, at)).collect()
             };
-            let made: Vec<Vec<_>> = batch.par_chunks(CHUNK).with_max_len(CHUNKS).map(chunk).collect();
+            let made: Vec<Vec<_>> = batch.par_chunks(CHUNK).with_max_len(1).map(chunk).collect();
             take_all(search, &mut own, batch, made.into_iter().flatten())
         };
         if !goes_on {

@@ -15,8 +15,8 @@ pub(super) trait Worth: Copy + Send + Sync {
 
     /// What a cluster gains by more inner weight and size.
     #[inline]
-    fn change(inner: &f64, size: &u32, more_inner: f64, more_size: i64) -> f64 {
-        Self::of(inner + more_inner, (*size as i64 + more_size) as u32) - Self::of(*inner, *size)
+    fn change(&Cluster { inner, size, .. }: &Cluster, more_inner: f64, more_size: i64) -> f64 {
+        Self::of(inner + more_inner, (size as i64 + more_size) as u32) - Self::of(inner, size)
     }
 }
 
@@ -36,7 +36,7 @@ impl Worth for Cut {
 
     /// Looks at neither: a node has many clusters around it, and their numbers are far apart in memory.
     #[inline]
-    fn change(_: &f64, _: &u32, more_inner: f64, _: i64) -> f64 {
+    fn change(_: &Cluster, more_inner: f64, _: i64) -> f64 {
         more_inner
     }
 }
@@ -93,9 +93,7 @@ struct Refinement<'a, W> {
     members: Vec<Vec<u32>>,
     /// The place of each node among the members of its cluster.
     place: Vec<u32>,
-    size: Vec<u32>,
-    inner: Vec<f64>,
-    touched: Vec<u32>,
+    clusters: Vec<Cluster>,
     batch: u32,
     /// The best gain of each node when last looked at, were there room everywhere: a member that would
     /// lose more than another gains need not be looked at again.
@@ -108,6 +106,16 @@ struct Refinement<'a, W> {
     active: Vec<bool>,
     next: Vec<u32>,
     worth: std::marker::PhantomData<W>,
+}
+
+/// What a move changes of a cluster, side by side: another thread may have read it, so that each line of
+/// memory that is written to is fetched back from there first.
+#[derive(Clone, Copy)]
+pub(super) struct Cluster {
+    inner: f64,
+    size: u32,
+    /// The last batch in which it changed.
+    touched: u32,
 }
 
 /// A node goes to a cluster, and perhaps a member of that cluster to another.
@@ -131,8 +139,8 @@ struct Leaving {
 impl<'a, W: Worth> Refinement<'a, W> {
     fn new(level: &'a Level, part: Vec<u32>, sizes: Sizes) -> Self {
         let (nodes, clusters) = (level.nodes(), sizes.clusters);
-        let (size, inner) = level.clusters(&part, clusters);
-        let (starts, nodes_of) = group(&part, clusters);
+        let ((size, inner), (starts, nodes_of)) =
+            rayon::join(|| level.clusters(&part, clusters), || group(&part, clusters));
         let mut place = vec![0; nodes];
         for (at, &node) in (0..).zip(&nodes_of) {
             place[node as usize] = at - starts[part[node as usize] as usize];
@@ -145,9 +153,9 @@ impl<'a, W: Worth> Refinement<'a, W> {
             part,
             members,
             place,
-            size,
-            inner,
-            touched: vec![0; clusters],
+            clusters: (size.into_iter().zip(inner))
+                .map(|(size, inner)| Cluster { inner, size, touched: 0 })
+                .collect(),
             batch: 0,
             hope: vec![f32::INFINITY; nodes],
             ejects: false,
@@ -160,19 +168,18 @@ impl<'a, W: Worth> Refinement<'a, W> {
 
     /// What the whole partition is worth.
     fn total(&self) -> f64 {
-        (0..self.sizes.clusters as u32).map(|cluster| self.worth(cluster)).sum()
+        self.clusters.iter().map(|cluster| W::of(cluster.inner, cluster.size)).sum()
     }
 
     #[inline]
-    fn worth(&self, cluster: u32) -> f64 {
-        W::of(self.inner[cluster as usize], self.size[cluster as usize])
+    fn size(&self, cluster: u32) -> u32 {
+        self.clusters[cluster as usize].size
     }
 
     /// What a cluster gains by more inner weight and size.
     #[inline]
     fn change(&self, cluster: u32, inner: f64, size: i64) -> f64 {
-        let c = cluster as usize;
-        W::change(&self.inner[c], &self.size[c], inner, size)
+        W::change(&self.clusters[cluster as usize], inner, size)
     }
 
     /// Looks for a member of the full cluster `to` that makes room for the leaving node.
@@ -194,8 +201,7 @@ impl<'a, W: Worth> Refinement<'a, W> {
         for step in 0..members.len().min(MEMBERS) {
             let w = members[(first + step) % members.len()];
             let size = self.level.size(w);
-            if self.size[to as usize] - size + u.size > self.sizes.cap
-                || hoped + self.hope[w as usize] as f64 <= most
+            if self.size(to) - size + u.size > self.sizes.cap || hoped + self.hope[w as usize] as f64 <= most
             {
                 continue;
             }
@@ -212,7 +218,7 @@ impl<'a, W: Worth> Refinement<'a, W> {
             let lost = beyond.get(to) as f64;
             let grown = 2.0 * (joined_to - between - lost) + u.own - own;
             let at_to = self.change(to, grown, u.size as i64 - size as i64);
-            let swapped = self.size[u.from as usize] - u.size + size;
+            let swapped = self.size(u.from) - u.size + size;
             if swapped <= self.sizes.cap && (swapped >= self.sizes.floor || size >= u.size) {
                 let back = 2.0 * (beyond.get(u.from) as f64 - between - u.joined) + own - u.own;
                 let gain = at_to + self.change(u.from, back, size as i64 - u.size as i64);
@@ -221,13 +227,13 @@ impl<'a, W: Worth> Refinement<'a, W> {
                     best = Some(Step { node: u.node, to, ejected: Some((w, u.from)), gain });
                 }
             }
-            if self.size[u.from as usize] - u.size < self.sizes.floor {
+            if self.size(u.from) - u.size < self.sizes.floor {
                 continue;
             }
             for (c, joined) in beyond.iter() {
                 let gain = at_to + at_from + self.change(c, 2.0 * joined as f64 + own, size as i64);
                 let better = gain > most && c != to && c != u.from;
-                if better && self.size[c as usize] + size <= self.sizes.cap {
+                if better && self.size(c) + size <= self.sizes.cap {
                     most = gain;
                     best = Some(Step { node: u.node, to, ejected: Some((w, c)), gain });
                 }
@@ -245,10 +251,12 @@ impl<'a, W: Worth> Refinement<'a, W> {
             joined_to += if c == to { weight as f64 } else { 0.0 };
         });
         let (own, size) = (self.level.inner(node), self.level.size(node));
-        self.inner[from] -= 2.0 * joined_from + own;
-        self.inner[to as usize] += 2.0 * joined_to + own;
-        self.size[from] -= size;
-        self.size[to as usize] += size;
+        let left = &mut self.clusters[from];
+        left.inner -= 2.0 * joined_from + own;
+        (left.size, left.touched) = (left.size - size, self.batch);
+        let joined = &mut self.clusters[to as usize];
+        joined.inner += 2.0 * joined_to + own;
+        (joined.size, joined.touched) = (joined.size + size, self.batch);
         let place = self.place[node as usize] as usize;
         self.members[from].swap_remove(place);
         if let Some(&moved) = self.members[from].get(place) {
@@ -257,8 +265,6 @@ impl<'a, W: Worth> Refinement<'a, W> {
         self.place[node as usize] = self.members[to as usize].len() as u32;
         self.members[to as usize].push(node);
         self.part[node as usize] = to;
-        self.touched[from] = self.batch;
-        self.touched[to as usize] = self.batch;
     }
 
     fn wake(&mut self, node: u32) {
@@ -282,7 +288,7 @@ impl<W: Worth> Search for Refinement<'_, W> {
         self.level.add_connections(node, &self.part, near);
         let (own, joined) = (self.level.inner(node), near.get(from) as f64);
         let leaving = Leaving { node, from, size, own, joined };
-        let may_leave = self.size[from as usize] - size >= self.sizes.floor;
+        let may_leave = self.size(from) - size >= self.sizes.floor;
         let left = self.change(from, -2.0 * joined - own, -(size as i64));
         let mut best: Option<(f64, u32)> = None;
         let mut full: Option<(f64, u32, f64)> = None;
@@ -297,11 +303,11 @@ impl<W: Worth> Search for Refinement<'_, W> {
             if gain < -LEAST {
                 continue;
             }
-            if may_leave && self.size[to as usize] + size <= self.sizes.cap {
+            if may_leave && self.size(to) + size <= self.sizes.cap {
                 // Moves that change nothing but the balance make room for others.
-                let evens = gain.abs() <= LEAST && self.size[to as usize] + size < self.size[from as usize];
+                let evens = gain.abs() <= LEAST && self.size(to) + size < self.size(from);
                 let better = best.is_none_or(|(most, held)| {
-                    gain > most || (gain == most && self.size[to as usize] < self.size[held as usize])
+                    gain > most || (gain == most && self.size(to) < self.size(held))
                 });
                 if better && (gain > LEAST || evens) {
                     best = Some((gain, to));
@@ -328,7 +334,7 @@ impl<W: Worth> Search for Refinement<'_, W> {
     }
 
     fn is_stale(&self, step: &Step) -> bool {
-        let touched = |cluster: u32| self.touched[cluster as usize] == self.batch;
+        let touched = |cluster: u32| self.clusters[cluster as usize].touched == self.batch;
         touched(self.part[step.node as usize])
             || touched(step.to)
             || step.ejected.is_some_and(|(_, onward)| touched(onward))
