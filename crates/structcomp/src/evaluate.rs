@@ -59,12 +59,12 @@ struct Nodes {
 }
 
 /// What `judge` makes of each split, given its number and its nodes.
-fn over_splits(
+fn over_splits<T: Send>(
     x: &Features,
     labels: &Labels,
     splits: &SplitSet,
-    judge: impl Fn(usize, &Nodes) -> Result<f64> + Sync,
-) -> Result<Accuracy> {
+    judge: impl Fn(usize, Nodes) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     if labels.nodes() != x.rows() {
         let (rows, nodes) = (x.rows(), labels.nodes());
         return Err(Error::Input(format!("the embedding has {rows} rows, but {nodes} nodes have labels")));
@@ -77,12 +77,12 @@ fn over_splits(
     }
     let run = |(number, split): (usize, &Split)| {
         Nodes::of(split, labels)
-            .and_then(|nodes| judge(number, &nodes))
+            .and_then(|nodes| judge(number, nodes))
             .map_err(|error| Error::Input(format!("split {} of '{}': {error}", number + 1, splits.name)))
     };
     // Collected before any is looked at, so that the first error is the one reported.
-    let runs: Vec<Result<f64>> = splits.splits.par_iter().enumerate().map(run).collect();
-    Ok(Accuracy::over(runs.into_iter().collect::<Result<_>>()?))
+    let runs: Vec<Result<T>> = splits.splits.par_iter().enumerate().map(run).collect();
+    runs.into_iter().collect()
 }
 
 impl Accuracy {

@@ -10,7 +10,7 @@ mod tiles;
 
 pub(crate) use elementwise::{dot, exp, map_columns, sum_of_products};
 pub(crate) use sparse::{add_sparse_product, add_sparse_rows, transposed};
-pub(crate) use symmetric::{Cholesky, add_gram};
+pub(crate) use symmetric::{Cholesky, add_gram, multiply};
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};

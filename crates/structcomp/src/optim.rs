@@ -34,7 +34,12 @@ const TASK: usize = 1 << 13;
 
 impl Adam {
     pub(crate) fn new(kind: Optimizer, learning_rate: f32, weight_decay: f32, parameters: usize) -> Self {
-        let zeros = || vec![0.0; parameters];
+        // Zeros that are read before they are written cost an interruption of all threads a page.
+        let zeros = || {
+            let mut zeros = vec![0.0; parameters];
+            zeros.par_chunks_mut(TASK).for_each(|part| std::hint::black_box(part).fill(0.0));
+            zeros
+        };
         Self { kind, learning_rate, weight_decay, steps: 0, mean: zeros(), square: zeros() }
     }
 

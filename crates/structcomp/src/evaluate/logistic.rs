@@ -5,9 +5,12 @@
 //! is always 1, and is kept small like the others. The objective is strictly convex, so that any
 //! solver finds the same classifier; liblinear stops at a gradient of 1e-4, ours at 1e-8.
 
+mod predict;
 mod primal;
 mod sample_space;
 mod samples;
+
+pub(super) use predict::count_right;
 
 use crate::{Error, Features, Result};
 use rayon::prelude::*;
@@ -21,12 +24,12 @@ const MAX_STEPS: usize = 200;
 const MAX_IN_SAMPLE_SPACE: usize = 2000;
 
 /// A trained classifier.
+#[derive(Clone)]
 pub(super) struct Classifier {
     /// The classes seen in training.
     classes: Vec<u32>,
-    /// Their weights, with the intercept last: for dense rows a row a class; for sparse ones a row a feature,
-    /// so that an entry meets all classes at once.
-    weights: Vec<f64>,
+    /// Their weights, each with the intercept last.
+    weights: Vec<Vec<f64>>,
 }
 
 impl Classifier {
@@ -35,19 +38,15 @@ impl Classifier {
         // In both spaces the work that all classes share is done once.
         let samples = Samples::new(x, nodes.iter().map(|&(node, _)| node).collect());
         if samples.len() <= x.cols().min(MAX_IN_SAMPLE_SPACE) {
-            let gram = samples.gram();
-            Self::fit_each(x, nodes, |y| Ok(samples.sum(&sample_space::solve(&gram, y, c)?)))
+            let space = sample_space::Space::new(samples.gram(), samples.len(), c);
+            Self::fit_each(nodes, |y| Ok(samples.sum(&space.solve(y)?)))
         } else {
             let scale = primal::Scale::new(&samples, c)?;
-            Self::fit_each(x, nodes, |y| primal::solve(&samples, &scale, y, c))
+            Self::fit_each(nodes, |y| primal::solve(&samples, &scale, y, c))
         }
     }
 
-    fn fit_each(
-        x: &Features,
-        nodes: &[(u32, u32)],
-        solve: impl Fn(&[f64]) -> Result<Vec<f64>> + Sync,
-    ) -> Result<Self> {
+    fn fit_each(nodes: &[(u32, u32)], solve: impl Fn(&[f64]) -> Result<Vec<f64>> + Sync) -> Result<Self> {
         let mut classes: Vec<u32> = nodes.iter().map(|&(_, class)| class).collect();
         classes.sort_unstable();
         classes.dedup();
@@ -56,42 +55,8 @@ impl Classifier {
             let y: Vec<f64> = nodes.iter().map(side).collect();
             solve(&y)
         };
-        let solved: Vec<Vec<f64>> = classes.par_iter().map(|&class| one(class)).collect::<Result<_>>()?;
-        let weights = match x {
-            Features::Dense(_) => solved.concat(),
-            Features::Sparse(_) => (0..=x.cols())
-                .flat_map(|feature| solved.iter().map(move |weights| weights[feature]))
-                .collect(),
-        };
+        let weights = classes.par_iter().map(|&class| one(class)).collect::<Result<_>>()?;
         Ok(Self { classes, weights })
-    }
-
-    /// The class whose decision value is the largest, the first of several.
-    pub(super) fn predict(&self, x: &Features, node: u32) -> u32 {
-        let mut values = vec![0.0; self.classes.len()];
-        match x {
-            Features::Dense(_) => {
-                let weights = self.weights.chunks_exact(x.cols() + 1);
-                values.iter_mut().zip(weights).for_each(|(value, w)| *value = samples::decision(x, node, w));
-            }
-            Features::Sparse(x) => {
-                let (columns, entries) = x.row(node as usize);
-                let count = values.len();
-                let mut add = |feature: usize, scale: f64| {
-                    let weights = &self.weights[feature * count..][..count];
-                    values.iter_mut().zip(weights).for_each(|(value, w)| *value += scale * w);
-                };
-                columns.iter().zip(entries).for_each(|(&column, &value)| add(column as usize, value as f64));
-                add(x.cols(), 1.0);
-            }
-        }
-        let mut best = (0, f64::NEG_INFINITY);
-        for (&class, value) in self.classes.iter().zip(values) {
-            if value > best.1 {
-                best = (class, value);
-            }
-        }
-        best.0
     }
 }
 

@@ -3,12 +3,11 @@
 mod fit;
 mod layers;
 
-use super::logistic::Classifier;
+use super::logistic::{Classifier, count_right};
 use super::{Accuracy, Nodes, over_splits};
 use crate::random::mix;
 use crate::{Error, Features, Labels, Result, Seed, SplitSet};
 use fit::{Fit, Start};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// A classifier that learns from the embeddings of training nodes.
@@ -132,7 +131,12 @@ impl Probe {
         let hidden: Vec<usize>;
         let fit = match self {
             Self::Logistic { c } => {
-                return over_splits(x, labels, splits, |_, nodes| logistic(x, nodes, *c));
+                let fit = |_, nodes: Nodes| Ok((Classifier::fit(x, &nodes.train, *c)?, nodes.test));
+                let judged = over_splits(x, labels, splits, fit)?;
+                let right = count_right(x, &judged).into_iter().zip(&judged);
+                let share =
+                    |(right, (_, test)): (usize, &(_, Vec<_>))| 100.0 * right as f64 / test.len() as f64;
+                return Ok(Accuracy::over(right.map(share).collect()));
             }
             Self::Mlp(mlp) => {
                 hidden = vec![mlp.hidden; 2];
@@ -159,9 +163,10 @@ impl Probe {
             },
         };
         let key = seed.key("probe");
-        over_splits(x, labels, splits, |number, nodes| {
-            fit.accuracy(x, labels.classes(), nodes, Seed(mix(key ^ mix(number as u64))))
-        })
+        let judge = |number: usize, nodes: Nodes| {
+            fit.accuracy(x, labels.classes(), &nodes, Seed(mix(key ^ mix(number as u64))))
+        };
+        over_splits(x, labels, splits, judge).map(Accuracy::over)
     }
 
     fn check(&self) -> Result<()> {
@@ -204,13 +209,6 @@ impl std::fmt::Display for Probe {
             Self::Softmax(softmax) => write!(f, "softmax regression (Adam, {} epochs)", softmax.epochs),
         }
     }
-}
-
-fn logistic(x: &Features, nodes: &Nodes, c: f64) -> Result<f64> {
-    let classifier = Classifier::fit(x, &nodes.train, c)?;
-    let right = |&&(node, class): &&(u32, u32)| classifier.predict(x, node) == class;
-    let right = nodes.test.par_iter().with_min_len(64).filter(right).count();
-    Ok(100.0 * right as f64 / nodes.test.len() as f64)
 }
 
 #[cfg(test)]

@@ -17,9 +17,7 @@ pub(super) fn dot(x: &Features, row: usize, w: &[f64]) -> f64 {
 /// `out += scale · row`.
 pub(super) fn add_scaled(x: &Features, row: usize, scale: f64, out: &mut [f64]) {
     match x {
-        Features::Dense(x) => {
-            x.row(row).iter().zip(out).for_each(|(&value, out)| *out += scale * value as f64);
-        }
+        Features::Dense(x) => add_multiple(x.row(row), scale, out),
         Features::Sparse(x) => {
             let (columns, values) = x.row(row);
             for (&column, &value) in columns.iter().zip(values) {
@@ -29,40 +27,104 @@ pub(super) fn add_scaled(x: &Features, row: usize, scale: f64, out: &mut [f64]) 
     }
 }
 
-/// The product of two vectors, the first in single or double precision.
-pub(super) fn inner<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
-    let mut sum = 0.0;
-    Unit::widest().run(Inner { a, b, sum: &mut sum });
-    sum
+/// Whether there are so few zeros that it is quicker to count them in.
+pub(super) fn is_dense(x: &Features) -> bool {
+    match x {
+        Features::Dense(_) => true,
+        Features::Sparse(_) => x.nonzeros() >= x.rows() * x.cols() / 8,
+    }
 }
 
-/// Sums that run side by side: enough to keep the widest vector unit busy.
-const LANES: usize = 32;
+/// Shows `see` each column and value of a row; zeros of sparse rows are left out.
+#[inline]
+pub(super) fn each(x: &Features, row: usize, mut see: impl FnMut(usize, f32)) {
+    match x {
+        Features::Dense(x) => x.row(row).iter().enumerate().for_each(|(column, &value)| see(column, value)),
+        Features::Sparse(x) => {
+            let (columns, values) = x.row(row);
+            columns.iter().zip(values).for_each(|(&column, &value)| see(column as usize, value));
+        }
+    }
+}
+
+/// The product of two vectors, the first in single or double precision.
+pub(super) fn inner<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
+    let mut product = [0.0];
+    Unit::widest().run(Inner { rows: a, b, products: &mut product });
+    product[0]
+}
+
+/// The product of a matrix, given by its rows, with a vector.
+pub(super) fn multiply(rows: &[f64], b: &[f64]) -> Vec<f64> {
+    let mut products = vec![0.0; rows.len() / b.len().max(1)];
+    Unit::widest().run(Inner { rows, b, products: &mut products });
+    products
+}
+
+/// Numbers of a vector of the widest unit, and vectors of sums side by side: enough to keep it busy.
+const LANES: usize = 8;
+const VECTORS: usize = 4;
 
 struct Inner<'a, T> {
-    a: &'a [T],
+    /// As many as there are products.
+    rows: &'a [T],
     b: &'a [f64],
-    sum: &'a mut f64,
+    products: &'a mut [f64],
 }
 
 impl<T: Copy + Into<f64>> Kernel for Inner<'_, T> {
     #[inline(always)]
     fn run(self) {
-        let ((a, a_rest), (b, b_rest)) = (self.a.as_chunks::<LANES>(), self.b.as_chunks::<LANES>());
-        let mut sums = [0.0; LANES];
-        for (a, b) in a.iter().zip(b) {
+        let len = self.b.len();
+        for (row, product) in self.products.iter_mut().enumerate() {
+            *product = sum_of_products(&self.rows[row * len..(row + 1) * len], self.b);
+        }
+    }
+}
+
+#[inline(always)]
+fn sum_of_products<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let ((a, a_few), (b, b_few)) = (a.as_chunks::<VECTORS>(), b.as_chunks::<VECTORS>());
+    let mut sums = [[0.0; LANES]; VECTORS];
+    for (a, b) in a.iter().zip(b) {
+        for vector in 0..VECTORS {
             for lane in 0..LANES {
-                sums[lane] += a[lane].into() * b[lane];
+                sums[vector][lane] += a[vector][lane].into() * b[vector][lane];
             }
         }
-        let mut rest = 0.0;
-        for (&a, b) in a_rest.iter().zip(b_rest) {
-            rest += a.into() * b;
+    }
+    // Hidden from the compiler, which else arranges the loop above to suit the sums below, in narrow vectors.
+    let [mut sum, others @ ..] = std::hint::black_box(sums);
+    for (a, b) in a_few.iter().zip(b_few) {
+        for lane in 0..LANES {
+            sum[lane] += a[lane].into() * b[lane];
         }
-        for sum in sums {
-            rest += sum;
+    }
+    for other in others {
+        for lane in 0..LANES {
+            sum[lane] += other[lane];
         }
-        *self.sum = rest;
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(&a, b)| a.into() * b).sum();
+    sum.iter().sum::<f64>() + rest
+}
+
+/// `out += scale · row`, the row in single or double precision.
+pub(super) fn add_multiple<T: Copy + Into<f64>>(row: &[T], scale: f64, out: &mut [f64]) {
+    Unit::widest().run(AddMultiple { row, scale, out });
+}
+
+struct AddMultiple<'a, T> {
+    row: &'a [T],
+    scale: f64,
+    out: &'a mut [f64],
+}
+
+impl<T: Copy + Into<f64>> Kernel for AddMultiple<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        self.out.iter_mut().zip(self.row).for_each(|(out, &value)| *out += self.scale * value.into());
     }
 }
 
@@ -73,18 +135,18 @@ mod tests {
 
     #[test]
     fn dense_and_sparse_rows_give_the_product_computed_by_hand() {
-        // Thirty-five columns: one full set of lanes and three behind it.
-        let mut values = vec![0.0; 70];
-        (values[35], values[38], values[68]) = (2.0, -1.0, 3.0);
-        let dense = Features::Dense(Dense::new(2, 35, values).unwrap());
-        let sparse = Csr::new(35, vec![0, 0, 3], vec![0, 3, 33], vec![2.0, -1.0, 3.0]).unwrap();
-        let w: Vec<f64> = (1..=35).map(f64::from).collect();
+        // Forty-three columns: one full set of lanes, one vector, and three behind it.
+        let mut values = vec![0.0; 86];
+        (values[43], values[46], values[76], values[84]) = (2.0, -1.0, 3.0, 5.0);
+        let dense = Features::Dense(Dense::new(2, 43, values).unwrap());
+        let sparse = Csr::new(43, vec![0, 0, 4], vec![0, 3, 33, 41], vec![2.0, -1.0, 3.0, 5.0]).unwrap();
+        let w: Vec<f64> = (1..=43).map(f64::from).collect();
         for x in [dense, Features::Sparse(sparse)] {
-            assert_eq!((dot(&x, 0, &w), dot(&x, 1, &w)), (0.0, 2.0 - 4.0 + 102.0));
-            let mut out = vec![1.0; 35];
+            assert_eq!((dot(&x, 0, &w), dot(&x, 1, &w)), (0.0, 2.0 - 4.0 + 102.0 + 210.0));
+            let mut out = vec![1.0; 43];
             add_scaled(&x, 1, 0.5, &mut out);
-            let mut expected = vec![1.0; 35];
-            (expected[0], expected[3], expected[33]) = (2.0, 0.5, 2.5);
+            let mut expected = vec![1.0; 43];
+            (expected[0], expected[3], expected[33], expected[41]) = (2.0, 0.5, 2.5, 3.5);
             assert_eq!(out, expected);
         }
     }

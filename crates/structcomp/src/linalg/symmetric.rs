@@ -1,4 +1,4 @@
-//! Symmetric matrices in `f64`: products of a matrix with its own transpose, and linear equations.
+//! Matrices in `f64`: products, those of a matrix with its own transpose, and linear equations.
 //!
 //! As with other products, no number depends on how many threads there are.
 
@@ -8,16 +8,33 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 /// Rows of a result that one thread computes at once.
-const ROWS: usize = 128;
+const ROWS: usize = 64;
 
-/// `out += RᵀR`, for R given as rows of `cols` numbers.
+/// `out += RᵀR`, for R given as rows of `cols` numbers and an `out` that is symmetric.
 pub(crate) fn add_gram(out: &mut [f64], r: &[f64], cols: usize) {
     let r = MatRef::from_row_major_slice(r, r.len() / cols, cols);
     out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(block, out)| {
-        let rows = out.len() / cols;
-        let out = MatMut::from_row_major_slice_mut(out, rows, cols);
-        matmul(out, Accum::Add, r.transpose().subrows(block * ROWS, rows), r, 1.0, Par::Seq);
+        let (rows, first) = (out.len() / cols, block * ROWS);
+        let right = MatMut::from_row_major_slice_mut(out, rows, cols).subcols_mut(first, cols - first);
+        let r = r.subcols(first, cols - first);
+        matmul(right, Accum::Add, r.transpose().subrows(0, rows), r, 1.0, Par::Seq);
     });
+    // What is left of the blocks stands right of them as well.
+    for row in 0..cols {
+        for col in 0..row / ROWS * ROWS {
+            out[row * cols + col] = out[col * cols + row];
+        }
+    }
+}
+
+/// The product AB of row-major matrices, by one thread; `inner` columns of A meet as many rows of B.
+pub(crate) fn multiply(a: &[f64], b: &[f64], inner: usize) -> Vec<f64> {
+    let (rows, cols) = (a.len() / inner, b.len() / inner);
+    let mut out = vec![0.0; rows * cols];
+    let (a, b) = (MatRef::from_row_major_slice(a, rows, inner), MatRef::from_row_major_slice(b, inner, cols));
+    let to = MatMut::from_row_major_slice_mut(&mut out, rows, cols);
+    matmul(to, Accum::Replace, a, b, 1.0, Par::Seq);
+    out
 }
 
 /// A positive definite matrix, factored so that equations with it are quick to solve.
@@ -27,7 +44,8 @@ pub(crate) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors a symmetric matrix; nothing if it is not positive definite.
+    /// Factors a symmetric matrix; nothing if it is not positive definite. Of each row, what is left of the
+    /// diagonal is not read.
     pub(crate) fn new(mut matrix: Vec<f64>, size: usize) -> Option<Self> {
         let a = MatMut::from_column_major_slice_mut(&mut matrix, size, size);
         let need = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Default::default());
@@ -35,6 +53,11 @@ impl Cholesky {
         let stack = MemStack::new(&mut room);
         llt::factor::cholesky_in_place(a, Default::default(), Par::Seq, stack, Default::default()).ok()?;
         Some(Self { factor: matrix, size })
+    }
+
+    /// The memory of the matrix, for the next one.
+    pub(crate) fn into_memory(self) -> Vec<f64> {
+        self.factor
     }
 
     /// Replaces the right-hand side by the solution.
@@ -53,7 +76,7 @@ mod tests {
     #[test]
     fn equations_are_solved() {
         // 4x + 2y = 2 and 2x + 10y = -8: x = 1, y = -1.
-        let cholesky = Cholesky::new(vec![4.0, 2.0, 2.0, 10.0], 2).unwrap();
+        let cholesky = Cholesky::new(vec![4.0, 2.0, f64::NAN, 10.0], 2).unwrap();
         let mut side = [2.0, -8.0];
         cholesky.solve(&mut side);
         assert!((side[0] - 1.0).abs() < 1e-15 && (side[1] + 1.0).abs() < 1e-15);
@@ -70,6 +93,12 @@ mod tests {
         for (i, j) in [(0, 0), (3, 149), (140, 7), (149, 149)] {
             let sum: f64 = (0..rows).map(|row| r[row * cols + i] * r[row * cols + j]).sum();
             assert_eq!(out[i * cols + j], 2.0 + sum);
+        }
+        let b: Vec<f64> = r[..cols * 3].to_vec();
+        let product = multiply(&r, &b, cols);
+        for (i, j) in [(0, 0), (3, 2), (69, 1)] {
+            let sum: f64 = (0..cols).map(|k| r[i * cols + k] * b[k * 3 + j]).sum();
+            assert_eq!(product[i * 3 + j], sum);
         }
     }
 }

@@ -58,12 +58,12 @@ impl<'a> Samples<'a> {
     pub(super) fn gram(&self) -> Vec<f64> {
         let size = self.len();
         let mut gram = vec![0.0; size * size];
-        if let Features::Dense(x) = self.x {
-            let mut columns = vec![1.0; self.width() * size];
+        if rows::is_dense(self.x) {
+            let mut columns = vec![0.0; self.width() * size];
             for (at, &node) in self.nodes.iter().enumerate() {
-                let column = columns.iter_mut().skip(at).step_by(size);
-                column.zip(x.row(node as usize)).for_each(|(to, &value)| *to = value as f64);
+                rows::each(self.x, node as usize, |column, value| columns[column * size + at] = value as f64);
             }
+            columns[self.x.cols() * size..].fill(1.0);
             linalg::add_gram(&mut gram, &columns, size);
             return gram;
         }
