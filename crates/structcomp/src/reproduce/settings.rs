@@ -40,14 +40,6 @@ pub(super) fn of(model: &str, dataset: &str, mode: Mode, task: &Task) -> Result<
                 let is_ours = ours.contains(&"everything") || ours.contains(&&setting.name[..]);
                 setting.source = if is_ours { OURS } else { source }.into();
             }
-            if ours.contains(&"width of the first layer") {
-                let value = training.hidden.to_string();
-                settings.push(Setting {
-                    name: "width of the first layer".into(),
-                    value,
-                    source: OURS.into(),
-                });
-            }
         }
     }
     Ok(settings)
@@ -121,7 +113,7 @@ mod tests {
         is(source("citeseer/sce/structcomp", "hidden"), "512", "the authors' code for Cora");
         is(source("pubmed/sce/structcomp", "learning-rate"), "0.1", "ours");
         is(source("pubmed/grace/full", "epochs"), "10", "ours");
-        is(source("pubmed/grace/full", "tau"), "0.7", "the model's repository");
+        is(source("pubmed/grace/full", "drop-edges"), "0.4, 0.1", "the model's repository");
         is(source("cora/sce/full", "learning-rate"), "0.001", "ours");
         is(source("cora/cca-ssg/full", "lambda"), "0.001", "the model's repository");
     }

@@ -28,8 +28,8 @@ impl Space {
         let c = self.c;
         let (mut a, mut f) = (vec![0.0; self.size], vec![0.0; self.size]);
         let (mut first, mut relative) = (None, 1.0);
-        let mut equations = Equations { s: vec![(0.25 * c).sqrt(); self.size], own: None };
-        for step in 0..MAX_STEPS {
+        let mut memory = Vec::new();
+        for _ in 0..MAX_STEPS {
             let p: Vec<f64> = y.iter().zip(&f).map(|(y, f)| doubt(y * f)).collect();
             let r: Vec<f64> = (0..y.len()).map(|i| a[i] - c * y[i] * p[i]).collect();
             let g_r = multiply(&self.gram, &r);
@@ -39,12 +39,8 @@ impl Space {
             if gradient <= TOLERANCE * start {
                 return Ok(a);
             }
-            let before = std::mem::replace(&mut relative, gradient / start);
-            if step > 0 && (relative > CLOSE || relative > STALE * before) {
-                let Some(anew) = equations.anew(&self.gram, &p, c) else { break };
-                equations = anew;
-            }
-            let Some(step) = equations.step(self, &r, &g_r) else { break };
+            relative = gradient / start;
+            let Some(step) = self.newton_step(&p, &r, &g_r, &mut memory) else { break };
             let g_step = multiply(&self.gram, &step);
             let (square, cross, step_square) = (inner(&a, &f), inner(&a, &g_step), inner(&step, &g_step));
             let objective = |t: f64| {
@@ -57,36 +53,20 @@ impl Space {
         }
         Err(stuck(relative))
     }
-}
 
-/// From here on, by the relative gradient, the equations hardly change any more. Solving with those of an
-/// earlier step costs a fraction of factoring new ones, while each step leaves `STALE` of the gradient at most.
-const CLOSE: f64 = 1e-2;
-const STALE: f64 = 0.1;
-
-/// The equations of a step, I + S G S with S² = C diag(p (1 - p)), a matrix that is symmetric and positive
-/// definite.
-struct Equations {
-    s: Vec<f64>,
-    /// Absent in the first step, whose equations all classes share.
-    own: Option<Cholesky>,
-}
-
-impl Equations {
-    /// Those of new doubts, in the memory of the old.
-    fn anew(self, gram: &[f64], p: &[f64], c: f64) -> Option<Self> {
-        let s: Vec<f64> = p.iter().map(|p| (c * p * (1.0 - p)).sqrt()).collect();
-        let memory = self.own.map(Cholesky::into_memory).unwrap_or_default();
-        let own = factored(gram, &s, memory)?;
-        Some(Self { s, own: Some(own) })
-    }
-
-    /// (I + S² G)⁻¹ r as r - S (I + S G S)⁻¹ S G r.
-    fn step(&self, space: &Space, r: &[f64], g_r: &[f64]) -> Option<Vec<f64>> {
-        let s = &self.s;
+    /// (I + S² G)⁻¹ r for S² = C diag(p (1 - p)), as r - S (I + S G S)⁻¹ S G r: that matrix is
+    /// symmetric and positive definite.
+    fn newton_step(&self, p: &[f64], r: &[f64], g_r: &[f64], memory: &mut Vec<f64>) -> Option<Vec<f64>> {
+        let s: Vec<f64> = p.iter().map(|p| (self.c * p * (1.0 - p)).sqrt()).collect();
         let mut inside: Vec<f64> = s.iter().zip(g_r).map(|(s, g_r)| s * g_r).collect();
-        self.own.as_ref().or(space.first.as_ref())?.solve(&mut inside);
-        Some((0..s.len()).map(|i| r[i] - s[i] * inside[i]).collect())
+        if p.iter().all(|&p| p == 0.5) {
+            self.first.as_ref()?.solve(&mut inside);
+        } else {
+            let equations = factored(&self.gram, &s, std::mem::take(memory))?;
+            equations.solve(&mut inside);
+            *memory = equations.into_memory();
+        }
+        Some((0..self.size).map(|i| r[i] - s[i] * inside[i]).collect())
     }
 }
 
