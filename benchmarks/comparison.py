@@ -26,6 +26,10 @@ def structcomp_by(model):
     return embed
 
 
+def recipe(data, threads):
+    return StructComp(**structcomp.recipe(data), random_state=0, n_threads=threads).fit_transform(data)
+
+
 def hops(data, threads):
     return structcomp.propagate(data, n_threads=threads)
 
@@ -107,6 +111,7 @@ def spectral(data, threads):
 METHODS = {
     "X, the features alone": features,
     "Â²X, two hops, no training": hops,
+    "StructComp, our recipe": recipe,
     "StructComp, CCA-SSG": structcomp_by("cca-ssg"),
     "StructComp, GRACE": structcomp_by("grace"),
     "StructComp, SCE": structcomp_by("sce"),
