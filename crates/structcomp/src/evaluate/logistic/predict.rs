@@ -22,18 +22,18 @@ pub(in crate::evaluate) fn count_right(x: &Features, judged: &[(Classifier, Vec<
     let nodes: Vec<u32> = (0..x.rows() as u32).filter(|&node| asked[node as usize]).collect();
     let block = |nodes: &[u32]| -> Vec<usize> {
         let values = weights.decisions(x, nodes);
-        let one =
-            |((test, (classifier, _)), columns): ((&Vec<(u32, u32)>, &(Classifier, _)), &Range<usize>)| {
-                let here = test.partition_point(|&(node, _)| node < nodes[0]);
-                let here = test[here..].iter().take_while(|&&(node, _)| node <= nodes[nodes.len() - 1]);
-                let right = |&&(node, class): &&(u32, u32)| {
-                    let row = nodes.binary_search(&node).unwrap_or(0);
-                    let values = &values[row * weights.count..][columns.clone()];
-                    classifier.classes[first_largest(values)] == class
-                };
-                here.filter(right).count()
+        let right_of = |split: usize| {
+            let (test, classes) = (&tests[split], &judged[split].0.classes);
+            let here = test.partition_point(|&(node, _)| node < nodes[0]);
+            let here = test[here..].iter().take_while(|&&(node, _)| node <= nodes[nodes.len() - 1]);
+            let right = |&&(node, class): &&(u32, u32)| {
+                let row = nodes.binary_search(&node).unwrap_or(0);
+                let values = &values[row * weights.count..][weights.columns[split].clone()];
+                classes[first_largest(values)] == class
             };
-        tests.iter().zip(judged).zip(&weights.columns).map(one).collect()
+            here.filter(right).count()
+        };
+        (0..judged.len()).map(right_of).collect()
     };
     let add = |mut a: Vec<usize>, b: Vec<usize>| {
         a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
