@@ -132,12 +132,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--data-dir")
+    parser.add_argument("--only", default="", help="methods whose names hold this")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     args = parser.parse_args()
     print("| data | method | accuracy, % | seconds | processor | width |\n|---|---|---|---|---|---|")
     for name in args.datasets:
         data = structcomp.load_dataset(name, data_dir=args.data_dir)
         for method, embed in METHODS.items():
+            if args.only not in method:
+                continue
             started, before = time.perf_counter(), time.process_time()
             z = np.ascontiguousarray(embed(data, args.threads), np.float32)
             seconds, processor = time.perf_counter() - started, time.process_time() - before
