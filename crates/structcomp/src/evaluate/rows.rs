@@ -31,7 +31,7 @@ pub(super) fn add_scaled(x: &Features, row: usize, scale: f64, out: &mut [f64]) 
 pub(super) fn is_dense(x: &Features) -> bool {
     match x {
         Features::Dense(_) => true,
-        Features::Sparse(_) => x.nonzeros() >= x.rows() * x.cols() / 8,
+        Features::Sparse(x) => x.entries() >= x.rows() * x.cols() / 8,
     }
 }
 

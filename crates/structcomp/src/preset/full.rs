@@ -119,9 +119,13 @@ impl FullPreset {
         }
     }
 
-    fn grace(&(_, drop_edges, mask_features, epochs): &GraceRow, on_clusters: Training) -> Self {
+    fn grace(&(dataset, drop_edges, mask_features, epochs): &GraceRow, on_clusters: Training) -> Self {
         let augment = Augment { drop_edges, mask_features };
-        Self::but_views(Training { augment, epochs, ..on_clusters })
+        let preset = Self::but_views(Training { augment, epochs, ..on_clusters });
+        match dataset.starts_with("amazon") {
+            true => Self { source: "GCA's parameter files", ..preset },
+            false => preset,
+        }
     }
 
     /// As on clusters, but with views as the model's repository has them.
