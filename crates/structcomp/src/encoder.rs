@@ -45,7 +45,7 @@ pub(crate) struct EncoderNorm {
 }
 
 /// Rows that are handed out at once; whole blocks of the products, so that each row has the same bytes.
-const ROWS: usize = 8 * PRODUCT_ROWS;
+const ROWS: usize = 4 * PRODUCT_ROWS;
 
 impl Encoder {
     /// The first `layers` of each network, with the running statistics of their batch norm.

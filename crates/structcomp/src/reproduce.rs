@@ -164,11 +164,12 @@ impl Reproduction {
         let (mut to_do, mut finished) = (Vec::new(), 0);
         for cell in cells {
             let source = sources.get(&cell.dataset)?;
-            let key = cell.key(&repeats, &source.sha256)?;
-            if !self.anew && Finished::read(&self.out, &cell).is_some_and(|found| found.key == key) {
+            let found = Finished::read(&self.out, &cell);
+            if !self.anew && found.is_some_and(|found| found.serves(&cell, &repeats, &source.sha256)) {
                 finished += 1;
                 continue;
             }
+            let key = cell.key(&repeats, &source.sha256)?;
             let need = Need::of(&cell, &source, &repeats)?;
             let expected = need.core_seconds * estimate::correction(&cell, &done);
             to_do.push(Planned { cell, key, need, expected });

@@ -2,6 +2,7 @@
 
 use crate::{Budget, Error, Labels, Result, Seed};
 use rand::seq::SliceRandom;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -76,21 +77,26 @@ impl SplitSet {
         let quota = |size: usize| if size > per_class { per_class } else { size / 2 };
         let small = (0u32..).zip(&members).filter(|(_, nodes)| nodes.len() <= per_class);
         let small_classes = small.map(|(class, nodes)| (class, nodes.len())).collect();
+        let labelled: Vec<bool> = labels.iter().map(|class| class.is_some()).collect();
         let split = |run: usize| {
             let mut rng = seed.stream_at("random splits", run as u64);
             let mut split = Split::default();
+            let mut tested = labelled.clone();
             for nodes in &members {
                 let mut shuffled = nodes.clone();
                 shuffled.shuffle(&mut rng);
-                let (train, test) = shuffled.split_at(quota(nodes.len()));
-                split.train.extend(train);
-                split.test.extend(test);
+                split.train.extend(&shuffled[..quota(nodes.len())]);
             }
             split.train.sort_unstable();
-            split.test.sort_unstable();
+            split.train.iter().for_each(|&node| tested[node as usize] = false);
+            split.test = (0u32..).zip(tested).filter(|(_, tested)| *tested).map(|(node, _)| node).collect();
             split
         };
-        Self { name: format!("random{per_class}"), splits: (0..runs).map(split).collect(), small_classes }
+        Self {
+            name: format!("random{per_class}"),
+            splits: (0..runs).into_par_iter().map(split).collect(),
+            small_classes,
+        }
     }
 
     /// Splits from a text file: one split a line, the training nodes separated by commas.

@@ -132,6 +132,8 @@ impl Run {
         }
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
         let mut dataset = self.input.load(&self.common)?;
+        // Asked for more than once, and files are read for it.
+        dataset.source.sha256 = Some(dataset.sha256()?);
         let held = self.hold_out(&mut dataset)?;
         let Some(features) = &dataset.features else {
             bail!("{} has no features to train on; --stand-in makes some from the graph", dataset.name)

@@ -5,6 +5,7 @@
 //! is always 1, and is kept small like the others. The objective is strictly convex, so that any
 //! solver finds the same classifier; liblinear stops at a gradient of 1e-4, ours at 1e-8.
 
+mod loss;
 mod predict;
 mod primal;
 mod sample_space;
@@ -13,6 +14,7 @@ mod samples;
 pub(super) use predict::count_right;
 
 use crate::{Error, Features, Result};
+use loss::losses_and_doubts;
 use rayon::prelude::*;
 use samples::Samples;
 
@@ -20,6 +22,8 @@ use samples::Samples;
 const TOLERANCE: f64 = 1e-8;
 /// Newton's method takes about ten steps.
 const MAX_STEPS: usize = 200;
+/// Steps are halved until the objective falls; one that is this short never will.
+const SHORTEST: f64 = 1e-18;
 /// The equations of sample space are dense, and cost the cube of the number of training nodes.
 const MAX_IN_SAMPLE_SPACE: usize = 2000;
 
@@ -37,46 +41,43 @@ impl Classifier {
     pub(super) fn fit(x: &Features, nodes: &[(u32, u32)], c: f64) -> Result<Self> {
         // In both spaces the work that all classes share is done once.
         let samples = Samples::new(x, nodes.iter().map(|&(node, _)| node).collect());
-        if samples.len() <= x.cols().min(MAX_IN_SAMPLE_SPACE) {
-            let space = sample_space::Space::new(samples.gram(), samples.len(), c);
-            Self::fit_each(nodes, |y| Ok(samples.sum(&space.solve(y)?)))
-        } else {
-            let scale = primal::Scale::new(&samples, c)?;
-            Self::fit_each(nodes, |y| primal::solve(&samples, &scale, y, c))
-        }
-    }
-
-    fn fit_each(nodes: &[(u32, u32)], solve: impl Fn(&[f64]) -> Result<Vec<f64>> + Sync) -> Result<Self> {
         let mut classes: Vec<u32> = nodes.iter().map(|&(_, class)| class).collect();
         classes.sort_unstable();
         classes.dedup();
-        let one = |class: u32| {
-            let side = |&(_, other): &(u32, u32)| if other == class { 1.0 } else { -1.0 };
-            let y: Vec<f64> = nodes.iter().map(side).collect();
-            solve(&y)
+        let weights = if samples.len() <= x.cols().min(MAX_IN_SAMPLE_SPACE) {
+            let space = sample_space::Space::new(samples.gram(), samples.len(), c);
+            let groups: Vec<&[u32]> = classes.chunks(sample_space::LANES).collect();
+            let solve = |group: &&[u32]| {
+                // Lanes that are left over do again what the last class does.
+                let class = |lane: usize| group[lane.min(group.len() - 1)];
+                let signs = |node| std::array::from_fn(|lane| sign(node, class(lane)));
+                let factors = space.solve(&nodes.iter().map(signs).collect::<Vec<_>>())?;
+                let of = |lane| factors.iter().map(|factors| factors[lane]).collect::<Vec<f64>>();
+                Ok((0..group.len()).map(|lane| samples.sum(&of(lane))).collect())
+            };
+            groups.par_iter().map(solve).collect::<Result<Vec<Vec<_>>>>()?.concat()
+        } else {
+            let scale = primal::Scale::new(&samples, c)?;
+            let solve = |&class: &u32| {
+                let y: Vec<f64> = nodes.iter().map(|node| sign(node, class)).collect();
+                primal::solve(&samples, &scale, &y, c)
+            };
+            classes.par_iter().map(solve).collect::<Result<_>>()?
         };
-        let weights = classes.par_iter().map(|&class| one(class)).collect::<Result<_>>()?;
         Ok(Self { classes, weights })
     }
 }
 
-/// log(1 + exp(-m)), for margins of any size.
-fn loss(m: f64) -> f64 {
-    (-m.abs()).exp().ln_1p() + (-m).max(0.0)
+/// 1 for a node of the class, -1 for all others.
+fn sign(&(_, other): &(u32, u32), class: u32) -> f64 {
+    if other == class { 1.0 } else { -1.0 }
 }
 
-/// 1 / (1 + exp(m)), the chance that the model gives to the wrong answer.
-fn doubt(m: f64) -> f64 {
-    1.0 / (1.0 + m.exp())
-}
-
-/// The first of 1, ½, ¼, … at which the objective falls by a fair part of what `slope`, its
-/// descent at the start, promises.
-fn step_length(slope: f64, objective: impl Fn(f64) -> f64) -> Option<f64> {
-    let start = objective(0.0);
+/// Whether a step of this length lets the objective fall by a fair part of what `slope`, its descent at the
+/// start, promises.
+fn falls(start: f64, end: f64, length: f64, slope: f64) -> bool {
     // Close to the minimum the fall drowns in rounding, while the step is as good as ever.
-    let enough = |&length: &f64| objective(length) <= start - 1e-4 * length * slope + 1e-12 * start;
-    std::iter::successors(Some(1.0), |length| Some(length / 2.0)).take(60).find(enough)
+    end <= start - 1e-4 * length * slope + 1e-12 * start
 }
 
 fn stuck(gradient: f64) -> Error {

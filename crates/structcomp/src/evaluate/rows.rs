@@ -49,16 +49,9 @@ pub(super) fn each(x: &Features, row: usize, mut see: impl FnMut(usize, f32)) {
 
 /// The product of two vectors, the first in single or double precision.
 pub(super) fn inner<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
-    let mut product = [0.0];
-    Unit::widest().run(Inner { rows: a, b, products: &mut product });
-    product[0]
-}
-
-/// The product of a matrix, given by its rows, with a vector.
-pub(super) fn multiply(rows: &[f64], b: &[f64]) -> Vec<f64> {
-    let mut products = vec![0.0; rows.len() / b.len().max(1)];
-    Unit::widest().run(Inner { rows, b, products: &mut products });
-    products
+    let mut product = 0.0;
+    Unit::widest().run(Inner { a, b, product: &mut product });
+    product
 }
 
 /// Numbers of a vector of the widest unit, and vectors of sums side by side: enough to keep it busy.
@@ -66,19 +59,15 @@ const LANES: usize = 8;
 const VECTORS: usize = 4;
 
 struct Inner<'a, T> {
-    /// As many as there are products.
-    rows: &'a [T],
+    a: &'a [T],
     b: &'a [f64],
-    products: &'a mut [f64],
+    product: &'a mut f64,
 }
 
 impl<T: Copy + Into<f64>> Kernel for Inner<'_, T> {
     #[inline(always)]
     fn run(self) {
-        let len = self.b.len();
-        for (row, product) in self.products.iter_mut().enumerate() {
-            *product = sum_of_products(&self.rows[row * len..(row + 1) * len], self.b);
-        }
+        *self.product = sum_of_products(self.a, self.b);
     }
 }
 

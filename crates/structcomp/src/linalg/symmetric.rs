@@ -55,11 +55,6 @@ impl Cholesky {
         Some(Self { factor: matrix, size })
     }
 
-    /// The memory of the matrix, for the next one.
-    pub(crate) fn into_memory(self) -> Vec<f64> {
-        self.factor
-    }
-
     /// Replaces the right-hand side by the solution.
     pub(crate) fn solve(&self, side: &mut [f64]) {
         let factor = MatRef::from_column_major_slice(&self.factor, self.size, self.size);

@@ -2,7 +2,7 @@
 
 use super::WIDTH;
 use crate::features::eigen::eigen;
-use crate::linalg::add_gram;
+use crate::linalg::{add_gram, multiply};
 use crate::partition::class_color;
 use crate::svg::{Anchor, INK, Svg};
 use crate::{Dense, Seed, features::normal};
@@ -13,6 +13,8 @@ const MOST: usize = 2000;
 /// Directions that are sought together, so that the first two are found quickly.
 const BLOCK: usize = 8;
 const ITERATIONS: usize = 60;
+/// How little the lengths of the first two change once they are found.
+const SAME: f64 = 1e-9;
 /// The colour of points without a class.
 pub(super) const NO_GROUP: &str = "#b4b4b4";
 const HEIGHT: f64 = 500.0;
@@ -49,9 +51,9 @@ impl Scatter {
         add_gram(&mut covariance, &x, cols);
         let total: f64 = (0..cols).map(|at| covariance[at * cols + at]).sum();
         let directions = leading(&covariance, cols);
-        let dot = |row: &[f64], direction: &[f64]| row.iter().zip(direction).map(|(a, b)| a * b).sum::<f64>();
-        let at =
-            |row: &[f64]| [0, 1].map(|k| directions.get(k).map_or(0.0, |(_, direction)| dot(row, direction)));
+        let at = |row: &[f64]| {
+            [0, 1].map(|k| directions.get(k).map_or(0.0, |(_, direction)| inner(row, direction)))
+        };
         let points = chosen.iter().zip(x.chunks_exact(cols)).map(|(&row, x)| (row as u32, at(x))).collect();
         let share = |k: usize| match directions.get(k) {
             Some((value, _)) if total > 0.0 => value / total,
@@ -122,24 +124,25 @@ fn centre(x: &mut [f64], cols: usize) {
 /// The largest eigenvalues of a covariance matrix with their vectors, by subspace iteration.
 fn leading(covariance: &[f64], size: usize) -> Vec<(f64, Vec<f64>)> {
     let mut rng = Seed(0).stream("directions");
-    let start = |_| (0..size).map(|_| normal(&mut rng) as f64).collect();
-    let mut block: Vec<Vec<f64>> = (0..BLOCK.min(size)).map(start).collect();
-    let times = |y: &Vec<f64>| -> Vec<f64> {
-        covariance.chunks_exact(size).map(|row| row.iter().zip(y).map(|(a, b)| a * b).sum()).collect()
-    };
-    orthonormalize(&mut block);
+    let width = BLOCK.min(size);
+    // One vector a row; the matrix is symmetric, so that it may stand on either side.
+    let mut block: Vec<f64> = (0..width * size).map(|_| normal(&mut rng) as f64).collect();
+    let mut lengths = orthonormalize(&mut block, size);
     for _ in 0..ITERATIONS {
-        block = block.iter().map(times).collect();
-        orthonormalize(&mut block);
+        block = multiply(&block, covariance, size);
+        let before = std::mem::replace(&mut lengths, orthonormalize(&mut block, size));
+        let still = |k: usize| (lengths[k] - before[k]).abs() <= SAME * lengths[k];
+        if (0..width.min(2)).all(still) {
+            break;
+        }
     }
-    let width = block.len();
-    let images: Vec<Vec<f64>> = block.iter().map(times).collect();
-    let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    let within = (0..width * width).map(|at| inner(&block[at / width], &images[at % width])).collect();
-    let (values, vectors) = eigen(within, width);
+    let images = multiply(&block, covariance, size);
+    let vector = |of: &[f64], k: usize| of[k * size..(k + 1) * size].to_vec();
+    let entry = |at: usize| inner(&vector(&block, at / width), &vector(&images, at % width));
+    let (values, vectors) = eigen((0..width * width).map(entry).collect(), width);
     let direction = |k: usize| {
         let mut direction = vec![0.0; size];
-        for (j, y) in block.iter().enumerate() {
+        for (j, y) in block.chunks_exact(size).enumerate() {
             direction.iter_mut().zip(y).for_each(|(sum, value)| *sum += vectors[j * width + k] * value);
         }
         // Of the two signs, that of the larger side, so that the picture does not flip by rounding.
@@ -151,21 +154,28 @@ fn leading(covariance: &[f64], size: usize) -> Vec<(f64, Vec<f64>)> {
     (0..width.min(2)).map(|k| (values[k].max(0.0), direction(k))).collect()
 }
 
-/// Gram and Schmidt's method; a vector that depends on those before becomes zero.
-fn orthonormalize(block: &mut [Vec<f64>]) {
-    let inner = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-    for at in 0..block.len() {
-        let (before, from) = block.split_at_mut(at);
-        let own = &mut from[0];
+/// Gram and Schmidt's method for rows of `size` numbers; one that depends on those before becomes zero. Says
+/// how long each was without what lies along those before.
+fn orthonormalize(block: &mut [f64], size: usize) -> Vec<f64> {
+    let mut lengths = Vec::new();
+    for at in 0..block.len() / size {
+        let (before, from) = block.split_at_mut(at * size);
+        let own = &mut from[..size];
         let length = inner(own, own).sqrt();
-        for other in before.iter() {
+        for other in before.chunks_exact(size) {
             let along = inner(own, other);
             own.iter_mut().zip(other).for_each(|(own, other)| *own -= along * other);
         }
         let left = inner(own, own).sqrt();
         let scale = if left > 1e-12 * length { 1.0 / left } else { 0.0 };
         own.iter_mut().for_each(|value| *value *= scale);
+        lengths.push(left);
     }
+    lengths
+}
+
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

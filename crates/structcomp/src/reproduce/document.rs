@@ -1,6 +1,6 @@
 //! The report: tables and figures of all finished cells, as Markdown, as text and as data.
 
-use super::{Experiment, Finished, page, sections};
+use super::{Cell, Experiment, Finished, page, sections};
 use crate::{Error, Result, write_text};
 use std::fmt::Write;
 use std::path::Path;
@@ -39,9 +39,15 @@ pub(super) struct Figure {
 }
 
 impl Report {
-    /// All finished cells below a folder.
+    /// All finished cells below a folder, but for those that would be done otherwise now.
     pub fn read(out: &Path) -> Result<Self> {
-        let cells = Finished::read_all(out)?;
+        let defined: Vec<Cell> =
+            Experiment::ALL.into_iter().filter_map(|experiment| experiment.cells().ok()).flatten().collect();
+        let as_defined = |finished: Finished| {
+            let cell = defined.iter().find(|cell| cell.file() == finished.cell.file())?;
+            finished.is_of(cell).then(|| Finished { cell: cell.clone(), ..finished })
+        };
+        let cells: Vec<Finished> = Finished::read_all(out)?.into_iter().filter_map(as_defined).collect();
         let sections = Experiment::ALL.into_iter().filter_map(|experiment| {
             let own: Vec<&Finished> =
                 cells.iter().filter(|cell| cell.cell.experiment == experiment).collect();

@@ -21,11 +21,13 @@ fn finished(experiment: Experiment, at: usize, mean: f64) -> Finished {
         epochs: vec![10],
         losses: vec![(1.0, 0.5)],
     };
+    let cell = experiment.cells().unwrap()[at].clone();
+    let repeats = Repeats { seeds: 1, runs: 50, seed: 0 };
     Finished {
-        cell: experiment.cells().unwrap()[at].clone(),
-        key: "key".into(),
+        key: cell.key(&repeats, "data").unwrap(),
+        cell,
         data_sha256: "data".into(),
-        repeats: Repeats { seeds: 1, runs: 50, seed: 0 },
+        repeats,
         outcome: Outcome::Accuracy(Box::new(judged)),
         core_seconds: 1.0,
         counted_seconds: 1.0,
@@ -60,8 +62,10 @@ fn demo(out: &Path) -> Plan {
         Planned { key, need, expected: need.core_seconds, cell }
     };
     let to_do: Vec<Planned> = cells.into_iter().map(planned).collect();
-    let left =
-        |planned: &Planned| Finished::read(out, &planned.cell).is_none_or(|found| found.key != planned.key);
+    let left = |planned: &Planned| {
+        Finished::read(out, &planned.cell)
+            .is_none_or(|found| !found.serves(&planned.cell, &repeats, &source.sha256))
+    };
     let (to_do, done): (Vec<_>, Vec<_>) = to_do.into_iter().partition(left);
     Plan { settings, sources, repeats, to_do, finished: done.len(), notes: Vec::new() }
 }
@@ -125,6 +129,30 @@ fn reports_are_made_of_finished_cells() {
     let text = report.text(&[Experiment::Compression]);
     assert!(text.contains("80.00 at") && !text.contains("small graphs"), "{text}");
     assert_eq!(serde_json::from_str::<Vec<Finished>>(&report.json().unwrap()).unwrap().len(), 3);
+}
+
+#[test]
+fn cells_that_would_be_done_otherwise_now_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = finished(Experiment::Small, 0, 81.0);
+    let whose = Cell { settings: Vec::new(), paper: None, ..now.cell.clone() };
+    Finished { cell: whose, ..now.clone() }.write(folder.path()).unwrap();
+    Finished { key: "of other settings".into(), ..finished(Experiment::Small, 1, 70.0) }
+        .write(folder.path())
+        .unwrap();
+    let kept = serde_json::from_str::<Vec<Finished>>(&Report::read(folder.path()).unwrap().json().unwrap());
+    assert_eq!(kept.unwrap(), [now]);
+}
+
+#[test]
+fn more_seeds_than_asked_for_will_do() {
+    let three =
+        Finished { repeats: Repeats { seeds: 3, runs: 50, seed: 0 }, ..finished(Experiment::Small, 0, 81.0) };
+    let three = Finished { key: three.cell.key(&three.repeats, "data").unwrap(), ..three };
+    let serves = |seeds, runs, seed| three.serves(&three.cell, &Repeats { seeds, runs, seed }, "data");
+    assert!(serves(1, 50, 0) && serves(3, 50, 0));
+    assert!(!serves(4, 50, 0) && !serves(1, 20, 0) && !serves(1, 50, 1));
+    assert!(!three.serves(&three.cell, &three.repeats, "other data"));
 }
 
 #[test]

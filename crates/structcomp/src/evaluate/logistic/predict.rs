@@ -20,6 +20,8 @@ pub(in crate::evaluate) fn count_right(x: &Features, judged: &[(Classifier, Vec<
     let mut asked = vec![false; x.rows()];
     tests.iter().flatten().for_each(|&(node, _)| asked[node as usize] = true);
     let nodes: Vec<u32> = (0..x.rows() as u32).filter(|&node| asked[node as usize]).collect();
+    let mut places = vec![0; x.rows()];
+    nodes.iter().enumerate().for_each(|(place, &node)| places[node as usize] = place % ROWS);
     let block = |nodes: &[u32]| -> Vec<usize> {
         let values = weights.decisions(x, nodes);
         let right_of = |split: usize| {
@@ -27,7 +29,7 @@ pub(in crate::evaluate) fn count_right(x: &Features, judged: &[(Classifier, Vec<
             let here = test.partition_point(|&(node, _)| node < nodes[0]);
             let here = test[here..].iter().take_while(|&&(node, _)| node <= nodes[nodes.len() - 1]);
             let right = |&&(node, class): &&(u32, u32)| {
-                let row = nodes.binary_search(&node).unwrap_or(0);
+                let row = places[node as usize];
                 let values = &values[row * weights.count..][weights.columns[split].clone()];
                 classes[first_largest(values)] == class
             };

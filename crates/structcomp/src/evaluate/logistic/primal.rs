@@ -6,7 +6,7 @@
 
 use super::super::rows::inner;
 use super::samples::Samples;
-use super::{MAX_STEPS, TOLERANCE, doubt, loss, step_length, stuck};
+use super::{MAX_STEPS, SHORTEST, TOLERANCE, falls, losses_and_doubts, stuck};
 use crate::{Error, Result, linalg::Cholesky};
 
 /// Products with the Hessian within one step of Newton's method; fifty are many.
@@ -32,7 +32,7 @@ pub(super) fn solve(samples: &Samples, scale: &Scale, y: &[f64], c: f64) -> Resu
     let (mut first, mut relative) = (None, 1.0);
     for _ in 0..MAX_STEPS {
         let f = samples.decisions(&w);
-        let p: Vec<f64> = y.iter().zip(&f).map(|(y, f)| doubt(y * f)).collect();
+        let p: Vec<f64> = y.iter().zip(&f).map(|(y, f)| losses_and_doubts([y * f]).1[0]).collect();
         let pull: Vec<f64> = y.iter().zip(&p).map(|(y, p)| -c * y * p).collect();
         let gradient = plus(&w, &samples.sum(&pull));
         let norm = inner(&gradient, &gradient).sqrt();
@@ -47,10 +47,18 @@ pub(super) fn solve(samples: &Samples, scale: &Scale, y: &[f64], c: f64) -> Resu
         let f_step = samples.decisions(&step);
         let (square, cross, step_square) = (inner(&w, &w), inner(&w, &step), inner(&step, &step));
         let objective = |t: f64| {
-            let losses: f64 = (0..y.len()).map(|i| loss(y[i] * (f[i] - t * f_step[i]))).sum();
+            let losses: f64 =
+                (0..y.len()).map(|i| losses_and_doubts([y[i] * (f[i] - t * f_step[i])]).0[0]).sum();
             0.5 * (square - 2.0 * t * cross + t * t * step_square) + c * losses
         };
-        let Some(length) = step_length(inner(&gradient, &step), objective) else { break };
+        let (start, slope) = (objective(0.0), inner(&gradient, &step));
+        let mut length = 1.0;
+        while length >= SHORTEST && !falls(start, objective(length), length, slope) {
+            length /= 2.0;
+        }
+        if length < SHORTEST {
+            break;
+        }
         w.iter_mut().zip(&step).for_each(|(w, step)| *w -= length * step);
     }
     Err(stuck(relative))

@@ -2,82 +2,269 @@
 //!
 //! With the Gram matrix G of the rows, the decision values are f = Ga and the gradient is Σ rᵢ xᵢ,
 //! where r = a - C y ∘ p and p is the doubt in each node. A step of Newton's method in the weights
-//! becomes a ← a - (I + C diag(p (1 - p)) G)⁻¹ r.
+//! becomes a ← a - (I + C diag(p (1 - p)) G)⁻¹ r. With S² = C diag(p (1 - p)) that is
+//! r - S (I + S G S)⁻¹ S G r, where the matrix is symmetric and positive definite: a few conjugate gradients
+//! solve it. All classes take their steps side by side, one a lane, so that G is read once for all of them.
 
-use super::super::rows::{inner, multiply};
-use super::{MAX_STEPS, TOLERANCE, doubt, loss, step_length, stuck};
+use super::{MAX_STEPS, SHORTEST, TOLERANCE, falls, losses_and_doubts, stuck};
+use crate::vectors::{Kernel, Unit};
 use crate::{Result, linalg::Cholesky};
 
-/// What all classes share: the Gram matrix, and the equations of their first step, where every node is
-/// doubted alike.
+/// Classes side by side: as many as the widest vector has numbers.
+pub(super) const LANES: usize = 8;
+/// A number for each of them.
+pub(super) type Lanes = [f64; LANES];
+
+/// What is left of the equations of a step, squared, beside what there was. Less would save products within
+/// steps and cost steps.
+const ENOUGH: f64 = 1e-6;
+/// Rows of a product that are computed together.
+const ROWS: usize = 8;
+
+/// What all classes share.
 pub(super) struct Space {
     gram: Vec<f64>,
-    first: Option<Cholesky>,
     size: usize,
     c: f64,
 }
 
 impl Space {
     pub(super) fn new(gram: Vec<f64>, size: usize, c: f64) -> Self {
-        let first = factored(&gram, &vec![(0.25 * c).sqrt(); size], Vec::new());
-        Self { gram, first, size, c }
+        Self { gram, size, c }
     }
 
     /// The factors a of the training rows for the signs `y`.
-    pub(super) fn solve(&self, y: &[f64]) -> Result<Vec<f64>> {
-        let c = self.c;
-        let (mut a, mut f) = (vec![0.0; self.size], vec![0.0; self.size]);
-        let (mut first, mut relative) = (None, 1.0);
-        let mut memory = Vec::new();
-        for _ in 0..MAX_STEPS {
-            let p: Vec<f64> = y.iter().zip(&f).map(|(y, f)| doubt(y * f)).collect();
-            let r: Vec<f64> = (0..y.len()).map(|i| a[i] - c * y[i] * p[i]).collect();
-            let g_r = multiply(&self.gram, &r);
-            // The length of a sum of rows; rounding can leave a negative square where it is nothing.
-            let gradient = inner(&r, &g_r).max(0.0).sqrt();
-            let start = *first.get_or_insert(gradient);
-            if gradient <= TOLERANCE * start {
-                return Ok(a);
-            }
-            relative = gradient / start;
-            let Some(step) = self.newton_step(&p, &r, &g_r, &mut memory) else { break };
-            let g_step = multiply(&self.gram, &step);
-            let (square, cross, step_square) = (inner(&a, &f), inner(&a, &g_step), inner(&step, &g_step));
-            let objective = |t: f64| {
-                let losses: f64 = (0..y.len()).map(|i| loss(y[i] * (f[i] - t * g_step[i]))).sum();
-                0.5 * (square - 2.0 * t * cross + t * t * step_square) + c * losses
-            };
-            let Some(length) = step_length(inner(&r, &g_step), objective) else { break };
-            a.iter_mut().zip(&step).for_each(|(a, step)| *a -= length * step);
-            f.iter_mut().zip(&g_step).for_each(|(f, step)| *f -= length * step);
-        }
-        Err(stuck(relative))
+    pub(super) fn solve(&self, y: &[Lanes]) -> Result<Vec<Lanes>> {
+        let mut factors = Ok(Vec::new());
+        Unit::widest().run(Solve { space: self, y, factors: &mut factors });
+        factors
     }
 
-    /// (I + S² G)⁻¹ r for S² = C diag(p (1 - p)), as r - S (I + S G S)⁻¹ S G r: that matrix is
-    /// symmetric and positive definite.
-    fn newton_step(&self, p: &[f64], r: &[f64], g_r: &[f64], memory: &mut Vec<f64>) -> Option<Vec<f64>> {
-        let s: Vec<f64> = p.iter().map(|p| (self.c * p * (1.0 - p)).sqrt()).collect();
-        let mut inside: Vec<f64> = s.iter().zip(g_r).map(|(s, g_r)| s * g_r).collect();
-        if p.iter().all(|&p| p == 0.5) {
-            self.first.as_ref()?.solve(&mut inside);
-        } else {
-            let equations = factored(&self.gram, &s, std::mem::take(memory))?;
-            equations.solve(&mut inside);
-            *memory = equations.into_memory();
+    #[inline(always)]
+    fn newton(&self, y: &[Lanes]) -> Result<Vec<Lanes>> {
+        let c = self.c;
+        let zero = vec![[0.0; LANES]; self.size];
+        let (mut a, mut f) = (zero.clone(), zero.clone());
+        let (mut p, mut losses) = judge(y, &f, &zero, &[0.0; LANES]);
+        let (mut first, mut relative) = (None, [1.0; LANES]);
+        for _ in 0..MAX_STEPS {
+            let r = zip(&a, &zip(y, &p, |y, p| y * p), |a, pull| a - c * pull);
+            let g_r = self.product(&r);
+            // The length of a sum of rows; rounding can leave a negative square where it is nothing.
+            let gradient = inner(&r, &g_r).map(|square| square.max(0.0).sqrt());
+            let start = *first.get_or_insert(gradient);
+            let done: [bool; LANES] = std::array::from_fn(|lane| gradient[lane] <= TOLERANCE * start[lane]);
+            if done == [true; LANES] {
+                return Ok(a);
+            }
+            relative = std::array::from_fn(|lane| gradient[lane] / start[lane]);
+            let s = zip(&p, &p, |p, _| (c * p * (1.0 - p)).sqrt());
+            let mut side = zip(&s, &g_r, |s, g_r| s * g_r);
+            // A class that is done takes steps of nothing.
+            side.iter_mut().for_each(|side| clear(side, &done));
+            let Some(inside) = self.equations(&s, &side) else { break };
+            let mut step = zip(&r, &zip(&s, &inside, |s, inside| s * inside), |r, inside| r - inside);
+            step.iter_mut().for_each(|step| clear(step, &done));
+            let g_step = self.product(&step);
+            let (square, cross, step_square) = (inner(&a, &f), inner(&a, &g_step), inner(&step, &g_step));
+            let slope = inner(&r, &g_step);
+            let objective = |lane: usize, t: f64, losses: &Lanes| {
+                0.5 * (square[lane] - 2.0 * t * cross[lane] + t * t * step_square[lane]) + c * losses[lane]
+            };
+            let mut length = [1.0; LANES];
+            let (p_new, losses_new) = loop {
+                let (p_new, losses_new) = judge(y, &f, &g_step, &length);
+                let too_long = |&lane: &usize| {
+                    let (start, end) =
+                        (objective(lane, 0.0, &losses), objective(lane, length[lane], &losses_new));
+                    !falls(start, end, length[lane], slope[lane])
+                };
+                let too_long: Vec<usize> = (0..LANES).filter(too_long).collect();
+                if too_long.is_empty() {
+                    break (p_new, losses_new);
+                }
+                too_long.iter().for_each(|&lane| length[lane] /= 2.0);
+                if length.iter().any(|&length| length < SHORTEST) {
+                    return Err(stuck(largest(&relative)));
+                }
+            };
+            (p, losses) = (p_new, losses_new);
+            subtract(&mut a, &length, &step);
+            subtract(&mut f, &length, &g_step);
         }
-        Some((0..self.size).map(|i| r[i] - s[i] * inside[i]).collect())
+        Err(stuck(largest(&relative)))
+    }
+
+    /// The product of the Gram matrix with a vector a lane.
+    #[inline(always)]
+    fn product(&self, x: &[Lanes]) -> Vec<Lanes> {
+        let mut out = vec![[0.0; LANES]; self.size];
+        multiply(&self.gram, x, &mut out);
+        out
+    }
+
+    /// (I + S G S)⁻¹ times the right-hand side, as nearly as a step needs it.
+    #[inline(always)]
+    fn equations(&self, s: &[Lanes], side: &[Lanes]) -> Option<Vec<Lanes>> {
+        let (mut solution, left) = self.conjugate(s, side);
+        // Features of a very large scale are too much for conjugate gradients.
+        for lane in (0..LANES).filter(|&lane| left[lane] > ENOUGH || left[lane].is_nan()) {
+            let mut one: Vec<f64> = side.iter().map(|side| side[lane]).collect();
+            let s: Vec<f64> = s.iter().map(|s| s[lane]).collect();
+            factored(&self.gram, &s)?.solve(&mut one);
+            solution.iter_mut().zip(one).for_each(|(solution, one)| solution[lane] = one);
+        }
+        Some(solution)
+    }
+
+    /// The same by conjugate gradients in all lanes at a time, and the square of what is left of the equations
+    /// beside that of the right-hand side.
+    #[inline(always)]
+    fn conjugate(&self, s: &[Lanes], side: &[Lanes]) -> (Vec<Lanes>, Lanes) {
+        let mut solution = vec![[0.0; LANES]; self.size];
+        let start = inner(side, side);
+        let mut square = start;
+        let (mut rest, mut direction) = (side.to_vec(), side.to_vec());
+        let (mut scaled, mut product) = (side.to_vec(), side.to_vec());
+        // From here on Cholesky would have been quicker.
+        for _ in 0..32 + self.size / 4 {
+            let active: [bool; LANES] = std::array::from_fn(|lane| square[lane] > ENOUGH * start[lane]);
+            if active == [false; LANES] {
+                break;
+            }
+            for ((scaled, s), direction) in scaled.iter_mut().zip(s).zip(&direction) {
+                for lane in 0..LANES {
+                    scaled[lane] = s[lane] * direction[lane];
+                }
+            }
+            multiply(&self.gram, &scaled, &mut product);
+            for ((product, s), direction) in product.iter_mut().zip(s).zip(&direction) {
+                for lane in 0..LANES {
+                    product[lane] = direction[lane] + s[lane] * product[lane];
+                }
+            }
+            let curvature = inner(&direction, &product);
+            let length: Lanes =
+                std::array::from_fn(|lane| if active[lane] { square[lane] / curvature[lane] } else { 0.0 });
+            subtract(&mut solution, &length.map(|length| -length), &direction);
+            subtract(&mut rest, &length, &product);
+            let next = inner(&rest, &rest);
+            let ratio: Lanes =
+                std::array::from_fn(|lane| if active[lane] { next[lane] / square[lane] } else { 0.0 });
+            for (direction, rest) in direction.iter_mut().zip(&rest) {
+                for lane in 0..LANES {
+                    direction[lane] = rest[lane] + ratio[lane] * direction[lane];
+                }
+            }
+            square = next;
+        }
+        let left =
+            std::array::from_fn(|lane| if start[lane] > 0.0 { square[lane] / start[lane] } else { 0.0 });
+        (solution, left)
     }
 }
 
-/// I + S G S, factored, in memory that is no longer needed.
-fn factored(gram: &[f64], s: &[f64], mut memory: Vec<f64>) -> Option<Cholesky> {
+/// All of it within one kernel.
+struct Solve<'a> {
+    space: &'a Space,
+    y: &'a [Lanes],
+    factors: &'a mut Result<Vec<Lanes>>,
+}
+
+impl Kernel for Solve<'_> {
+    #[inline(always)]
+    fn run(self) {
+        *self.factors = self.space.newton(self.y);
+    }
+}
+
+/// The doubt in each node at the decision values f - t g, and the sum of the losses.
+#[inline(always)]
+fn judge(y: &[Lanes], f: &[Lanes], g: &[Lanes], t: &Lanes) -> (Vec<Lanes>, Lanes) {
+    let mut losses = [0.0; LANES];
+    let mut doubts = vec![[0.0; LANES]; y.len()];
+    for (((doubts, y), f), g) in doubts.iter_mut().zip(y).zip(f).zip(g) {
+        let margins: Lanes = std::array::from_fn(|lane| y[lane] * (f[lane] - t[lane] * g[lane]));
+        let (loss, doubt) = losses_and_doubts(margins);
+        losses = std::array::from_fn(|lane| losses[lane] + loss[lane]);
+        *doubts = doubt;
+    }
+    (doubts, losses)
+}
+
+/// I + S G S, factored.
+fn factored(gram: &[f64], s: &[f64]) -> Option<Cholesky> {
     let size = s.len();
-    memory.resize(size * size, 0.0);
-    for (i, (to, row)) in memory.chunks_exact_mut(size).zip(gram.chunks_exact(size)).enumerate() {
+    let mut matrix = vec![0.0; size * size];
+    for (i, (to, row)) in matrix.chunks_exact_mut(size).zip(gram.chunks_exact(size)).enumerate() {
         let upper = to[i..].iter_mut().zip(row[i..].iter().zip(&s[i..]));
         upper.for_each(|(to, (g, s_other))| *to = s[i] * g * s_other);
         to[i] += 1.0;
     }
-    Cholesky::new(memory, size)
+    Cholesky::new(matrix, size)
+}
+
+fn largest(values: &Lanes) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+#[inline(always)]
+fn clear(values: &mut Lanes, which: &[bool; LANES]) {
+    values.iter_mut().zip(which).filter(|(_, which)| **which).for_each(|(value, _)| *value = 0.0);
+}
+
+#[inline(always)]
+fn zip(a: &[Lanes], b: &[Lanes], with: impl Fn(f64, f64) -> f64) -> Vec<Lanes> {
+    a.iter().zip(b).map(|(a, b)| std::array::from_fn(|lane| with(a[lane], b[lane]))).collect()
+}
+
+#[inline(always)]
+fn inner(a: &[Lanes], b: &[Lanes]) -> Lanes {
+    let mut sum = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            sum[lane] += a[lane] * b[lane];
+        }
+    }
+    sum
+}
+
+/// `out -= t x`.
+#[inline(always)]
+fn subtract(out: &mut [Lanes], t: &Lanes, x: &[Lanes]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        for lane in 0..LANES {
+            out[lane] -= t[lane] * x[lane];
+        }
+    }
+}
+
+/// `out = G x`, for a symmetric G.
+#[inline(always)]
+fn multiply(gram: &[f64], x: &[Lanes], out: &mut [Lanes]) {
+    let size = x.len();
+    let (blocks, rest) = out.as_chunks_mut::<ROWS>();
+    let whole = blocks.len() * ROWS;
+    for (block, out) in blocks.iter_mut().enumerate() {
+        let mut sums = [[0.0; LANES]; ROWS];
+        // Down the columns, which are the rows, of as many rows as there are sums.
+        for (column, x) in x.iter().enumerate() {
+            let g: &[f64] = &gram[column * size + block * ROWS..][..ROWS];
+            for row in 0..ROWS {
+                for lane in 0..LANES {
+                    sums[row][lane] += g[row] * x[lane];
+                }
+            }
+        }
+        *out = sums;
+    }
+    for (row, out) in rest.iter_mut().enumerate() {
+        let mut sum = [0.0; LANES];
+        for (g, x) in gram[(whole + row) * size..].iter().zip(x) {
+            for lane in 0..LANES {
+                sum[lane] += g * x[lane];
+            }
+        }
+        *out = sum;
+    }
 }

@@ -68,12 +68,17 @@ impl<'a> Samples<'a> {
             return gram;
         }
         // A row is spread out once for all its partners, so that sparse rows are never all dense at a time.
-        gram.par_chunks_mut(size.max(1)).zip(&self.nodes).for_each(|(products, &node)| {
+        gram.par_chunks_mut(size.max(1)).enumerate().for_each(|(at, products)| {
             let mut row = vec![0.0; self.width()];
-            self.add_scaled(node, 1.0, &mut row);
-            let each = products.iter_mut().zip(&self.nodes);
+            self.add_scaled(self.nodes[at], 1.0, &mut row);
+            let each = products[at..].iter_mut().zip(&self.nodes[at..]);
             each.for_each(|(product, &other)| *product = decision(self.x, other, &row));
         });
+        for row in 0..size {
+            for col in 0..row {
+                gram[row * size + col] = gram[col * size + row];
+            }
+        }
         gram
     }
 
