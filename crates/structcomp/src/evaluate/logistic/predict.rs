@@ -1,14 +1,15 @@
-//! The classes that classifiers give to nodes: all classifiers at once, so that a row is read once and not
-//! once a split.
+//! The classes that classifiers give to nodes: all classifiers at once and in single precision, and once more in
+//! double where that cannot tell.
 
 use super::super::rows;
 use super::Classifier;
-use crate::{Features, linalg};
+use super::samples::decision;
+use crate::Features;
+use crate::network::first_layer;
 use rayon::prelude::*;
-use std::ops::Range;
 
-/// Rows that one thread looks at together.
-const ROWS: usize = 128;
+/// Rows that are looked at together.
+const ROWS: usize = 2048;
 /// Features whose weights are put in place together.
 const FEATURES: usize = 8;
 
@@ -17,31 +18,59 @@ pub(in crate::evaluate) fn count_right(x: &Features, judged: &[(Classifier, Vec<
     let weights = Weights::of(x, judged.iter().map(|(classifier, _)| classifier));
     let mut tests: Vec<Vec<(u32, u32)>> = judged.iter().map(|(_, test)| test.clone()).collect();
     tests.par_iter_mut().for_each(|test| test.sort_unstable());
-    let mut asked = vec![false; x.rows()];
-    tests.iter().flatten().for_each(|&(node, _)| asked[node as usize] = true);
-    let nodes: Vec<u32> = (0..x.rows() as u32).filter(|&node| asked[node as usize]).collect();
-    let mut places = vec![0; x.rows()];
-    nodes.iter().enumerate().for_each(|(place, &node)| places[node as usize] = place % ROWS);
-    let block = |nodes: &[u32]| -> Vec<usize> {
-        let values = weights.decisions(x, nodes);
-        let right_of = |split: usize| {
-            let (test, classes) = (&tests[split], &judged[split].0.classes);
-            let here = test.partition_point(|&(node, _)| node < nodes[0]);
-            let here = test[here..].iter().take_while(|&&(node, _)| node <= nodes[nodes.len() - 1]);
-            let right = |&&(node, class): &&(u32, u32)| {
-                let row = places[node as usize];
-                let values = &values[row * weights.count..][weights.columns[split].clone()];
-                classes[first_largest(values)] == class
-            };
-            here.filter(right).count()
+    let mut right = vec![0; judged.len()];
+    let mut values = Vec::new();
+    for first in (0..x.rows()).step_by(ROWS) {
+        let last = (first + ROWS).min(x.rows());
+        let here = |test: &[(u32, u32)]| {
+            let place = |row: usize| test.partition_point(|&(node, _)| (node as usize) < row);
+            place(first)..place(last)
         };
-        (0..judged.len()).map(right_of).collect()
-    };
-    let add = |mut a: Vec<usize>, b: Vec<usize>| {
-        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        a
-    };
-    nodes.par_chunks(ROWS).map(block).reduce(|| vec![0; judged.len()], add)
+        if tests.iter().all(|test| here(test).is_empty()) {
+            continue;
+        }
+        values.resize((last - first) * weights.count, 0.0);
+        first_layer::forward_rows(x, first..last, &weights.values, weights.count, &mut values);
+        let lengths: Vec<f64> = (first..last).into_par_iter().map(|row| length(x, row)).collect();
+        right.par_iter_mut().enumerate().for_each(|(split, right)| {
+            let (test, classifier) = (&tests[split], &judged[split].0);
+            let own = weights.starts[split]..weights.starts[split + 1];
+            let is_right = |&&(node, class): &&(u32, u32)| {
+                let row = node as usize - first;
+                let values = &values[row * weights.count..][own.clone()];
+                let error = weights.error(split, lengths[row]);
+                let best = clearly_largest(values, classifier, error).unwrap_or_else(|| {
+                    let exact: Vec<f64> = classifier.weights.iter().map(|w| decision(x, node, w)).collect();
+                    first_largest(&exact)
+                });
+                classifier.classes[best] == class
+            };
+            *right += test[here(test)].iter().filter(is_right).count();
+        });
+    }
+    right
+}
+
+/// The length of a row.
+fn length(x: &Features, row: usize) -> f64 {
+    let mut square = 0.0;
+    rows::each(x, row, |_, value| square += value as f64 * value as f64);
+    square.sqrt()
+}
+
+/// The place of the largest decision value, where no other comes near enough to be it after all.
+fn clearly_largest(values: &[f32], classifier: &Classifier, error: f64) -> Option<usize> {
+    let (mut best, mut largest, mut second) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
+    for (at, (&value, weights)) in values.iter().zip(&classifier.weights).enumerate() {
+        let value = value as f64 + weights[weights.len() - 1];
+        if value > largest {
+            (best, second, largest) = (at, largest, value);
+        } else {
+            second = second.max(value);
+        }
+    }
+    // Where a number is not finite, this does not hold.
+    (largest - second > 2.0 * error && largest.is_finite()).then_some(best)
 }
 
 /// The place of the largest number, the first of several.
@@ -55,51 +84,43 @@ fn first_largest(values: &[f64]) -> usize {
     best
 }
 
-/// The weights of all classes of all classifiers, side by side for each feature, and the intercepts last.
+/// The weights of all classes of all classifiers, side by side for each feature, without the intercepts.
 struct Weights {
-    values: Vec<f64>,
+    values: Vec<f32>,
     count: usize,
-    /// Where the classes of each classifier are.
-    columns: Vec<Range<usize>>,
+    /// Where the classes of each classifier start, and where the last end.
+    starts: Vec<usize>,
+    /// The length of each classifier's longest weights.
+    lengths: Vec<f64>,
+    /// How many terms a decision value has.
+    terms: f64,
 }
 
 impl Weights {
     fn of<'a>(x: &Features, classifiers: impl Iterator<Item = &'a Classifier>) -> Self {
-        let (mut columns, mut all) = (Vec::new(), Vec::new());
+        let (mut starts, mut lengths, mut all) = (vec![0], Vec::new(), Vec::new());
         for classifier in classifiers {
-            columns.push(all.len()..all.len() + classifier.weights.len());
             all.extend(&classifier.weights);
+            starts.push(all.len());
+            let squares = classifier.weights.iter().map(|weights| rows::inner(weights, weights));
+            lengths.push(squares.fold(0.0, f64::max).sqrt());
         }
         let count = all.len();
-        let mut values = vec![0.0; (x.cols() + 1) * count];
+        let mut values = vec![0.0; x.cols() * count];
         // Some features at a time, since their weights lie side by side.
         values.par_chunks_mut(FEATURES * count).enumerate().for_each(|(block, values)| {
             for (column, weights) in all.iter().enumerate() {
                 let to = values.iter_mut().skip(column).step_by(count);
-                to.zip(&weights[block * FEATURES..]).for_each(|(to, &weight)| *to = weight);
+                to.zip(&weights[block * FEATURES..]).for_each(|(to, &weight)| *to = weight as f32);
             }
         });
-        Self { values, count, columns }
+        Self { values, count, starts, lengths, terms: x.cols() as f64 }
     }
 
-    /// What every class says to each of the nodes, row by row.
-    fn decisions(&self, x: &Features, nodes: &[u32]) -> Vec<f64> {
-        let (width, count) = (x.cols() + 1, self.count);
-        let (features, intercepts) = self.values.split_at(x.cols() * count);
-        if rows::is_dense(x) {
-            let mut block = vec![0.0; nodes.len() * width];
-            for (row, &node) in block.chunks_exact_mut(width).zip(nodes) {
-                rows::each(x, node as usize, |column, value| row[column] = value as f64);
-                row[x.cols()] = 1.0;
-            }
-            return linalg::multiply(&block, &self.values, width);
-        }
-        let mut values = intercepts.repeat(nodes.len());
-        for (values, &node) in values.chunks_exact_mut(count).zip(nodes) {
-            rows::each(x, node as usize, |column, value| {
-                rows::add_multiple(&features[column * count..][..count], value as f64, values);
-            });
-        }
-        values
+    /// What a decision value may be off by, for a row of this length: each product by 2⁻¹⁶ of it, sums by the
+    /// rounding of every term, and all of them by what is too small for a number.
+    fn error(&self, split: usize, length: f64) -> f64 {
+        let of_size = (2f64.powi(-15) + self.terms * 2f64.powi(-23)) * length * self.lengths[split];
+        of_size + self.terms * f32::MIN_POSITIVE as f64 * (1.0 + length + self.lengths[split])
     }
 }

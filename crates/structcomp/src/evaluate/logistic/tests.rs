@@ -190,6 +190,20 @@ fn classes_are_told_apart_and_one_that_is_absent_is_not_predicted() {
 }
 
 #[test]
+fn what_single_precision_cannot_tell_is_told() {
+    // Rows of many sizes; the second class is better by a millionth, by nothing, or worse by as much.
+    let sizes = [1e-30, 1e-3, 1.0, 1e4, 1e30];
+    let values: Vec<f32> = sizes.iter().flat_map(|&size| (0..64).map(move |_| size)).collect();
+    let x = Features::Dense(Dense::new(5, 64, values).unwrap());
+    for (more, expected) in [(1e-6, 1), (0.0, 0), (-1e-6, 0)] {
+        let weights = |share: f64| (0..65).map(|at| if at < 64 { share * 1e3 } else { 0.0 }).collect();
+        let classifier = Classifier { classes: vec![0, 1], weights: vec![weights(1.0), weights(1.0 + more)] };
+        let tests = (0..5).map(|node| (node, expected)).collect();
+        assert_eq!(count_right(&x, &[(classifier, tests)]), [5], "{more}");
+    }
+}
+
+#[test]
 fn classifiers_of_several_splits_are_right_as_often_as_one_by_one() {
     let (x, nodes) = thin(400);
     let dense = Features::Dense(x.to_dense());
