@@ -322,11 +322,14 @@ impl Network {
             let input = layer.input(&result);
             let of = View::new(&of_output, layer.outputs);
             product(of_weight, View::new(&input, layer.inputs).t(), of, Sum::Set);
+            // Where there are many rows, what is no longer needed makes room for what follows.
+            let cut = layer.rectified.then(|| input.into_owned());
+            drop(result);
             let mut of_input = vec![0.0; x.rows() * layer.inputs];
             let weight = View::new(self.weight(at, parameters), layer.outputs);
             product(&mut of_input, of, weight.t(), Sum::Set);
-            if layer.rectified {
-                Activation::Relu.backward(&mut of_input, &input, layer.inputs, &[]);
+            if let Some(cut) = cut {
+                Activation::Relu.backward(&mut of_input, &cut, layer.inputs, &[]);
             }
             of_output = of_input;
         }

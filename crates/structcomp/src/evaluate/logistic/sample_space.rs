@@ -15,9 +15,11 @@ pub(super) const LANES: usize = 8;
 /// A number for each of them.
 pub(super) type Lanes = [f64; LANES];
 
-/// What is left of the equations of a step, squared, beside what there was. Less would save products within
-/// steps and cost steps.
-const ENOUGH: f64 = 1e-6;
+/// What may be left of the equations of an early step, beside what there was: more would save products within
+/// steps and cost steps. Of a later one it is what is left of the gradient, so that right digits double.
+const ENOUGH: f64 = 1e-3;
+/// Squares of rows, by C, from which on a step is a small difference of large numbers, and needs to be exact.
+const LARGE: f64 = 4096.0;
 /// Rows of a product that are computed together.
 const ROWS: usize = 8;
 
@@ -26,11 +28,14 @@ pub(super) struct Space {
     gram: Vec<f64>,
     size: usize,
     c: f64,
+    /// Whether rows are so long that equations are not left to conjugate gradients.
+    large: bool,
 }
 
 impl Space {
     pub(super) fn new(gram: Vec<f64>, size: usize, c: f64) -> Self {
-        Self { gram, size, c }
+        let large = gram.iter().step_by(size + 1).any(|square| c * square > LARGE);
+        Self { gram, size, c, large }
     }
 
     /// The factors a of the training rows for the signs `y`.
@@ -62,7 +67,7 @@ impl Space {
             let mut side = zip(&s, &g_r, |s, g_r| s * g_r);
             // A class that is done takes steps of nothing.
             side.iter_mut().for_each(|side| clear(side, &done));
-            let Some(inside) = self.equations(&s, &side) else { break };
+            let Some(inside) = self.equations(&s, &side, &relative) else { break };
             let mut step = zip(&r, &zip(&s, &inside, |s, inside| s * inside), |r, inside| r - inside);
             step.iter_mut().for_each(|step| clear(step, &done));
             let g_step = self.product(&step);
@@ -103,12 +108,14 @@ impl Space {
         out
     }
 
-    /// (I + S G S)⁻¹ times the right-hand side, as nearly as a step needs it.
+    /// (I + S G S)⁻¹ times the right-hand side, as nearly as a step needs it where so much is left of the
+    /// gradient.
     #[inline(always)]
-    fn equations(&self, s: &[Lanes], side: &[Lanes]) -> Option<Vec<Lanes>> {
-        let (mut solution, left) = self.conjugate(s, side);
-        // Features of a very large scale are too much for conjugate gradients.
-        for lane in (0..LANES).filter(|&lane| left[lane] > ENOUGH || left[lane].is_nan()) {
+    fn equations(&self, s: &[Lanes], side: &[Lanes], left: &Lanes) -> Option<Vec<Lanes>> {
+        let enough = left.map(|left| left.min(ENOUGH).powi(2));
+        let products = if self.large { 0 } else { 32 + self.size / 4 };
+        let (mut solution, done) = self.conjugate(s, side, &enough, products);
+        for lane in (0..LANES).filter(|&lane| !done[lane]) {
             let mut one: Vec<f64> = side.iter().map(|side| side[lane]).collect();
             let s: Vec<f64> = s.iter().map(|s| s[lane]).collect();
             factored(&self.gram, &s)?.solve(&mut one);
@@ -117,19 +124,27 @@ impl Space {
         Some(solution)
     }
 
-    /// The same by conjugate gradients in all lanes at a time, and the square of what is left of the equations
-    /// beside that of the right-hand side.
+    /// The same by conjugate gradients in all lanes at a time, and in which of them so many products with G
+    /// left no more than `enough` of the equations, squared.
     #[inline(always)]
-    fn conjugate(&self, s: &[Lanes], side: &[Lanes]) -> (Vec<Lanes>, Lanes) {
+    fn conjugate(
+        &self,
+        s: &[Lanes],
+        side: &[Lanes],
+        enough: &Lanes,
+        products: usize,
+    ) -> (Vec<Lanes>, [bool; LANES]) {
         let mut solution = vec![[0.0; LANES]; self.size];
         let start = inner(side, side);
+        let done = |square: &Lanes| -> [bool; LANES] {
+            std::array::from_fn(|lane| square[lane] <= enough[lane] * start[lane])
+        };
         let mut square = start;
         let (mut rest, mut direction) = (side.to_vec(), side.to_vec());
         let (mut scaled, mut product) = (side.to_vec(), side.to_vec());
-        // From here on Cholesky would have been quicker.
-        for _ in 0..32 + self.size / 4 {
-            let active: [bool; LANES] = std::array::from_fn(|lane| square[lane] > ENOUGH * start[lane]);
-            if active == [false; LANES] {
+        for _ in 0..products {
+            let done = done(&square);
+            if done == [true; LANES] {
                 break;
             }
             for ((scaled, s), direction) in scaled.iter_mut().zip(s).zip(&direction) {
@@ -145,12 +160,12 @@ impl Space {
             }
             let curvature = inner(&direction, &product);
             let length: Lanes =
-                std::array::from_fn(|lane| if active[lane] { square[lane] / curvature[lane] } else { 0.0 });
+                std::array::from_fn(|lane| if done[lane] { 0.0 } else { square[lane] / curvature[lane] });
             subtract(&mut solution, &length.map(|length| -length), &direction);
             subtract(&mut rest, &length, &product);
             let next = inner(&rest, &rest);
             let ratio: Lanes =
-                std::array::from_fn(|lane| if active[lane] { next[lane] / square[lane] } else { 0.0 });
+                std::array::from_fn(|lane| if done[lane] { 0.0 } else { next[lane] / square[lane] });
             for (direction, rest) in direction.iter_mut().zip(&rest) {
                 for lane in 0..LANES {
                     direction[lane] = rest[lane] + ratio[lane] * direction[lane];
@@ -158,9 +173,8 @@ impl Space {
             }
             square = next;
         }
-        let left =
-            std::array::from_fn(|lane| if start[lane] > 0.0 { square[lane] / start[lane] } else { 0.0 });
-        (solution, left)
+        let done = done(&square);
+        (solution, done)
     }
 }
 

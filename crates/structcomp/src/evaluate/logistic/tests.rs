@@ -113,7 +113,9 @@ fn rows_norm(a: &[f64]) -> f64 {
 fn p12_both_spaces_agree_on_more_rows_than_one_block() {
     let (x, nodes) = clouds(1500, 40, 3);
     let (a, b) = (in_sample_space(&x, &nodes, 1.0), in_primal_space(&x, &nodes, 1.0));
-    assert!(far(&a, &b) < 1e-7, "{}", far(&a, &b));
+    // The curvature is at least 1, so that each is no further from the solution than its gradient is long.
+    let allowed = 2.0 * TOLERANCE * rows_norm(&gradient(&x, &nodes, 1.0, &[0.0; 41]));
+    assert!(far(&a, &b) < allowed, "{} of {allowed}", far(&a, &b));
 }
 
 #[test]
