@@ -1,7 +1,7 @@
 //! A trained encoder: the weights of training, run with message passing on a whole graph.
 
 use crate::hops::Hops;
-use crate::linalg::{PRODUCT_ROWS, sum_of_products};
+use crate::linalg::{PRODUCT_ROWS, Sum, View, product, sum_of_products};
 use crate::network::{
     Activation, LEAST_VARIANCE, Network, Towers, column_products, column_sums, first_layer,
 };
@@ -138,8 +138,9 @@ impl Encoder {
 
     /// The embedding some rows at a time, in order, for one that need not be held at once.
     ///
-    /// Besides the graph and the features this holds at most two matrices of a row a node: what the last
-    /// layer sees, or its result before the last hop, whichever is narrower.
+    /// Besides the graph and the features this holds two blocks of rows where there is one layer with one hop
+    /// and it makes rows wider; else, with a row a node, what the last layer sees or its result before the last
+    /// hop, whichever is narrower, and what that is made from.
     pub fn embed_rows(
         &self,
         graph: &Graph,
@@ -294,7 +295,24 @@ impl EncoderLayer {
             self.activation.apply(rows, &bias, &self.slopes);
             sink(rows)
         };
-        if self.hops.is_none() || (self.inputs() < width && matches!(*h, Features::Dense(_))) {
+        let narrow = self.inputs() < width && matches!(*h, Features::Dense(_));
+        if let (true, Some(hops @ 1..), Features::Dense(x)) = (narrow, self.hops.as_power(), &*h) {
+            // Of the last hop only the rows at hand, so that none of it is held.
+            let inputs = self.inputs();
+            let before = match hops {
+                1 => Cow::Borrowed(x.values()),
+                _ => Hops::power(hops - 1).of_rows(propagation, x.values(), inputs)?.into(),
+            };
+            let mut heard = vec![0.0; ROWS.min(nodes) * inputs];
+            for rows in blocks {
+                let (heard, out) = (&mut heard[..rows.len() * inputs], &mut block[..rows.len() * width]);
+                propagation.hop_rows(rows, &before, inputs, heard)?;
+                product(out, View::new(heard, inputs), View::new(&self.weight, width), Sum::Set);
+                finish(out)?;
+            }
+            return Ok(());
+        }
+        if self.hops.is_none() || narrow {
             let h = if self.hops.is_none() { h } else { Cow::Owned(self.hops.of_features(propagation, &h)?) };
             for rows in blocks {
                 let out = &mut block[..rows.len() * width];

@@ -117,7 +117,11 @@ impl Towers {
         for ((at, network), (input, trace)) in self.networks.iter().enumerate().zip(traces.0).rev() {
             let own = end - network.len()..end;
             end = own.start;
-            let of_own = of_output.split_off(at * x.rows() * network.outputs());
+            // The first takes all that is left, without the copy that splitting makes.
+            let of_own = match at {
+                0 => std::mem::take(&mut of_output),
+                _ => of_output.split_off(at * x.rows() * network.outputs()),
+            };
             let x = input.as_ref().unwrap_or(x);
             let of_own_parameters = &mut gradient[own.clone()];
             network.backward(&parameters[own], x, apart(pass, at), trace, of_own, of_own_parameters);
