@@ -25,6 +25,7 @@ __all__ = [
     "propagate",
     "quality",
     "recipe",
+    "table",
     "train",
 ]
 
@@ -38,7 +39,7 @@ class Graph:
     def from_edges(
         sources: NDArray[Any],
         targets: NDArray[Any],
-        weights: NDArray[np.float32] | None = None,
+        weights: NDArray[np.float32] | NDArray[np.float64] | None = None,
         n_nodes: int | None = None,
         *,
         n_threads: int | None = None,
@@ -47,8 +48,16 @@ class Graph:
     def from_csr(
         indptr: NDArray[Any],
         indices: NDArray[Any],
-        weights: NDArray[np.float32] | None = None,
+        weights: NDArray[np.float32] | NDArray[np.float64] | None = None,
         *,
+        n_threads: int | None = None,
+    ) -> Graph: ...
+    @staticmethod
+    def from_table(
+        stream: Any,
+        n_nodes: int | None = None,
+        *,
+        n_columns: int | None = None,
         n_threads: int | None = None,
     ) -> Graph: ...
     @property
@@ -154,6 +163,9 @@ def drop_member(
 ) -> NDArray[np.float32]: ...
 def propagate(
     features: Features, graph: Graph, hops: int, *, n_threads: int | None = None
+) -> NDArray[np.float32]: ...
+def table(
+    stream: Any, what: str, *, n_columns: int | None = None, n_threads: int | None = None
 ) -> NDArray[np.float32]: ...
 def train(
     features: Features,

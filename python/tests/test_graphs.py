@@ -113,24 +113,6 @@ def test_networkx():
     same(as_graph(g), [2.0] * 8)
 
 
-def test_tables():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"from": SOURCES, "to": TARGETS})
-    same(as_graph(frame, 5))
-    frame["weight"] = 0.5
-    same(as_graph(frame, 5), [0.5] * 8)
-    frame["more"] = 1
-    with pytest.raises(ValueError, match="two columns, or three with weights, not 4"):
-        as_graph(frame)
-    pyarrow = pytest.importorskip("pyarrow")
-    same(as_graph(pyarrow.table({"a": SOURCES, "b": TARGETS}), 5))
-
-
-def test_polars():
-    polars = pytest.importorskip("polars")
-    same(as_graph(polars.DataFrame({"a": SOURCES, "b": TARGETS}), 5))
-
-
 def test_torch():
     torch = pytest.importorskip("torch")
     index = torch.tensor(EDGES).T

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod datasets;
+mod edges;
 mod encoder;
 mod errors;
 mod evaluate;
@@ -11,6 +12,8 @@ mod graph;
 mod lent;
 mod settings;
 mod stages;
+mod stream;
+mod tables;
 mod train;
 mod workers;
 
@@ -26,6 +29,7 @@ mod _native {
         graph::Graph,
         settings::{defaults, models, preset, recipe},
         stages::{compress, drop_member, partition, propagate, quality},
+        tables::table,
         train::train,
     };
 
