@@ -11,7 +11,7 @@ import numpy as np
 from . import _native
 from ._arrays import seed_of, settings
 from ._features import CsrArray, matrix, to_numpy
-from ._graphs import as_graph, graph_of
+from ._graphs import as_graph, graph_of, refuse_several_types
 from ._native import Graph
 
 
@@ -170,6 +170,7 @@ def graph_and_features(
     """
     if isinstance(X, (str, os.PathLike)):
         X = load_dataset(X, n_threads=n_threads)
+    refuse_several_types(X)
     if isinstance(X, Dataset):
         if adjacency is None:
             return X.graph, X.X, X.name

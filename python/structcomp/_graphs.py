@@ -67,6 +67,7 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
     inner = getattr(a, "graph", None)
     if isinstance(inner, Graph):  # our Dataset
         return inner
+    refuse_several_types(a)
     if hasattr(a, "ndata") and hasattr(a, "num_nodes"):  # DGL
         sources, targets = a.edges()
         return _edges(sources, targets, None, int(a.num_nodes()), n_threads)
@@ -101,6 +102,15 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
     if a is None or isinstance(a, (bool, int, float)):
         raise ValueError(f"{a!r} is no graph; see structcomp.as_graph for what is")
     return _plain(array(a), n_nodes, n_threads)
+
+
+def refuse_several_types(a: Any) -> None:
+    """Says what to do with a `HeteroData` of PyG's and a heterograph of DGL's."""
+    if (hasattr(a, "node_types") and hasattr(a, "edge_types")) or getattr(a, "is_homogeneous", True) is False:
+        raise ValueError(
+            "the graph has several types of nodes or edges; make one of them first, as PyG's "
+            "data.to_homogeneous() and dgl.to_homogeneous(g) do"
+        )
 
 
 def _plain(a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:

@@ -102,6 +102,15 @@ def test_dgl_graph():
     same(as_graph(Dgl()))
 
 
+def test_graphs_of_several_types_are_told_to_be_made_one():
+    for several in (
+        Data(node_types=["a"], edge_types=[("a", "to", "a")]),
+        Data(is_homogeneous=False, ndata={}),
+    ):
+        with pytest.raises(ValueError, match="the graph has several types of nodes or edges"):
+            as_graph(several)
+
+
 def test_networkx():
     networkx = pytest.importorskip("networkx")
     g = networkx.Graph()
