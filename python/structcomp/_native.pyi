@@ -16,6 +16,7 @@ __all__ = [
     "cluster",
     "compress",
     "defaults",
+    "diagnostics",
     "drop_member",
     "generate",
     "load",
@@ -25,6 +26,7 @@ __all__ = [
     "propagate",
     "quality",
     "recipe",
+    "reproduce",
     "table",
     "train",
 ]
@@ -179,6 +181,32 @@ def train(
     data: str = "",
     n_threads: int | None = None,
 ) -> tuple[Encoder, Encoder, list[float]]: ...
+def diagnostics(
+    encoder: Encoder,
+    features: Features,
+    graph: Graph,
+    clusters: NDArray[Any],
+    seed: int,
+    *,
+    n_threads: int | None = None,
+) -> str: ...
+def reproduce(
+    experiments: list[str],
+    out: str | PathLike[str],
+    seed: int,
+    *,
+    data_dir: str | PathLike[str] | None = None,
+    seeds: int = 3,
+    runs: int = 50,
+    only: str | None = None,
+    mode: str = "both",
+    anew: bool = False,
+    markdown: str | PathLike[str] | None = None,
+    memory: int | None = None,
+    program: str | PathLike[str] | None = None,
+    on_event: Callable[[str, bool, int, int], Any] | None = None,
+    n_threads: int | None = None,
+) -> str: ...
 def classify(
     features: Features,
     labels: NDArray[Any],

@@ -10,6 +10,7 @@ mod evaluate;
 mod features;
 mod graph;
 mod lent;
+mod reproduce;
 mod settings;
 mod stages;
 mod stream;
@@ -27,8 +28,9 @@ mod _native {
         evaluate::{classify, cluster},
         features::Features,
         graph::Graph,
+        reproduce::reproduce,
         settings::{defaults, models, preset, recipe},
-        stages::{compress, drop_member, partition, propagate, quality},
+        stages::{compress, diagnostics, drop_member, partition, propagate, quality},
         tables::table,
         train::train,
     };
