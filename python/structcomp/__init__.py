@@ -12,9 +12,11 @@ from ._graphs import as_graph
 from ._native import VERSION as __version__
 from ._native import Encoder, Graph
 from ._objective import Objective, autograd
+from ._reproduce import reproduce
 from ._stages import (
     Trained,
     compress,
+    diagnostics,
     drop_member,
     embed,
     evaluate,
@@ -38,6 +40,7 @@ __all__ = [
     "as_graph",
     "autograd",
     "compress",
+    "diagnostics",
     "drop_member",
     "embed",
     "evaluate",
@@ -48,5 +51,6 @@ __all__ = [
     "propagate",
     "quality",
     "recipe",
+    "reproduce",
     "train",
 ]

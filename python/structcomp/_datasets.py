@@ -9,9 +9,9 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _native
-from ._arrays import array, seed_of, settings
-from ._features import CsrArray, to_numpy
-from ._graphs import as_graph, graph_of
+from ._arrays import seed_of, settings
+from ._features import CsrArray, matrix, to_numpy
+from ._graphs import as_graph, graph_of, refuse_several_types
 from ._native import Graph
 
 
@@ -170,6 +170,7 @@ def graph_and_features(
     """
     if isinstance(X, (str, os.PathLike)):
         X = load_dataset(X, n_threads=n_threads)
+    refuse_several_types(X)
     if isinstance(X, Dataset):
         if adjacency is None:
             return X.graph, X.X, X.name
@@ -185,7 +186,7 @@ def graph_and_features(
     if adjacency is None:
         return None, X, ""
     if X is not None and not hasattr(X, "shape"):
-        X = array(X)
+        X = matrix(X, n_threads=n_threads)
     rows = int(X.shape[0]) if X is not None and len(X.shape) == 2 else None
     graph = graph_of(adjacency, rows, n_threads)
     if rows is not None and rows != graph.n_nodes:

@@ -9,8 +9,8 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from ._arrays import array, single, whole
-from ._graphs import table_columns
-from ._native import Features, Graph
+from ._graphs import table_stream
+from ._native import Features, Graph, table
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,15 +69,27 @@ def as_features(
         return Features.sparse(
             indptr, indices, single(what, x.data), int(x.shape[1]), norm=norm, n_threads=n_threads
         )
-    if not hasattr(x, "__array__") and (columns := table_columns(x)) is not None:
-        x = np.column_stack([single(what, column) for column in columns.values()])
-    dense = array(x)
+    dense = matrix(x, n_threads=n_threads, what=what)
     if dense.ndim != 2:
         raise ValueError(
             f"{what} must have two dimensions, a row a node, not {dense.ndim}. Reshape your data, "
             "as by reshape(-1, 1) for a single feature"
         )
     return Features.dense(single(what, dense), norm=norm, n_threads=n_threads)
+
+
+def matrix(x: Any, *, n_threads: Optional[int] = None, what: str = "X") -> np.ndarray:
+    """An array, or a table, as numpy has it."""
+    is_table = hasattr(x, "columns") or not hasattr(x, "__array__")
+    if is_table and not _of_numpy(x) and (stream := table_stream(x)) is not None:
+        return table(stream[0], what, n_columns=stream[1], n_threads=n_threads)
+    return array(x)
+
+
+def _of_numpy(x: Any) -> bool:
+    """Whether a table is one of pandas with one type of numpy's, which may be had without a copy."""
+    kinds = set(getattr(x, "dtypes", [None]))
+    return len(kinds) < 2 and all(isinstance(kind, np.dtype) for kind in kinds)
 
 
 def to_numpy(features: Features) -> Union[np.ndarray, CsrArray]:

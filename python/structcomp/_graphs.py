@@ -28,8 +28,8 @@ def as_graph(adjacency: Any, n_nodes: Optional[int] = None, *, n_threads: Option
         - a tuple ``(indptr, indices, weights)`` of compressed rows, where weights may be None;
         - a PyG ``Data``, a DGL graph, or a networkx graph, whose nodes are numbered in its own order;
         - a sparse torch tensor;
-        - a table of pandas, polars or pyarrow whose first two columns are the ends of the edges and
-          whose third, if there is one, are weights;
+        - a table of pandas, polars, pyarrow, duckdb or anything else with ``__arrow_c_stream__``, whose first
+          two columns are the ends of the edges and whose third, if there is one, are weights;
         - a path, or the name of a dataset;
         - a `Graph`, which is returned as it is.
     n_nodes : int, optional
@@ -67,6 +67,7 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
     inner = getattr(a, "graph", None)
     if isinstance(inner, Graph):  # our Dataset
         return inner
+    refuse_several_types(a)
     if hasattr(a, "ndata") and hasattr(a, "num_nodes"):  # DGL
         sources, targets = a.edges()
         return _edges(sources, targets, None, int(a.num_nodes()), n_threads)
@@ -87,7 +88,9 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
         return _edges(a.indices()[0], a.indices()[1], a.values(), int(a.shape[0]), n_threads)
     if hasattr(a, "tocoo") and hasattr(a, "shape"):  # scipy
         return _scipy(a, n_threads)
-    if (columns := table_columns(a)) is not None:
+    if (stream := table_stream(a)) is not None:
+        return Graph.from_table(stream[0], n_nodes, n_columns=stream[1], n_threads=n_threads)
+    if (columns := _table_columns(a)) is not None:
         if not 2 <= len(columns) <= 3:
             raise ValueError(f"a table of edges has two columns, or three with weights, not {len(columns)}")
         sources, targets, *weights = columns.values()
@@ -99,6 +102,15 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
     if a is None or isinstance(a, (bool, int, float)):
         raise ValueError(f"{a!r} is no graph; see structcomp.as_graph for what is")
     return _plain(array(a), n_nodes, n_threads)
+
+
+def refuse_several_types(a: Any) -> None:
+    """Says what to do with a `HeteroData` of PyG's and a heterograph of DGL's."""
+    if (hasattr(a, "node_types") and hasattr(a, "edge_types")) or getattr(a, "is_homogeneous", True) is False:
+        raise ValueError(
+            "the graph has several types of nodes or edges; make one of them first, as PyG's "
+            "data.to_homogeneous() and dgl.to_homogeneous(g) do"
+        )
 
 
 def _plain(a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
@@ -172,10 +184,12 @@ def _compressed(indptr: Any, indices: Any, weights: Any, n_threads: Optional[int
 
 
 def _weights(weights: Any) -> np.ndarray:
-    numbers = single("weights", weights)
+    numbers = array(weights)
+    if numbers.dtype != np.float64:
+        numbers = single("weights", numbers)
     if numbers.ndim != 1:
         raise ValueError(f"edges have one weight each; weights cannot have shape {numbers.shape}")
-    return numbers
+    return np.require(numbers, requirements=["C", "A"])
 
 
 def _square(shape: Any) -> None:
@@ -183,11 +197,21 @@ def _square(shape: Any) -> None:
         raise ValueError(f"an adjacency is square, not {' x '.join(map(str, shape))}")
 
 
-def table_columns(table: Any) -> Optional[dict[str, Any]]:
-    """The columns of a table of pandas, polars or pyarrow by name, or None where it is no table."""
-    names = getattr(table, "column_names", None)
-    if names is None and hasattr(table, "columns") and hasattr(table, "__getitem__"):
-        names = [column for column in table.columns]
-    if names is None or not all(isinstance(name, (str, int, np.integer)) for name in names):
+def table_stream(table: Any) -> Optional[tuple[Any, Optional[int]]]:
+    """A table by Arrow's C stream, and how many columns of it count; None where it has no stream."""
+    if not hasattr(table, "__arrow_c_stream__"):
+        return None
+    try:
+        stream = table.__arrow_c_stream__()
+    except ImportError:  # pandas needs pyarrow for it
+        return None
+    # Behind its columns, pandas streams its index.
+    return stream, len(table.columns) if hasattr(table, "columns") else None
+
+
+def _table_columns(table: Any) -> Optional[dict[Any, Any]]:
+    """The columns of a table of pandas by name, where it has no stream; None where it is no table."""
+    names = list(getattr(table, "columns", ()))
+    if not names or not hasattr(table, "__getitem__"):
         return None
     return {name: table[name] for name in names}

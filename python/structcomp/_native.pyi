@@ -16,6 +16,7 @@ __all__ = [
     "cluster",
     "compress",
     "defaults",
+    "diagnostics",
     "drop_member",
     "generate",
     "load",
@@ -25,6 +26,8 @@ __all__ = [
     "propagate",
     "quality",
     "recipe",
+    "reproduce",
+    "table",
     "train",
 ]
 
@@ -38,7 +41,7 @@ class Graph:
     def from_edges(
         sources: NDArray[Any],
         targets: NDArray[Any],
-        weights: NDArray[np.float32] | None = None,
+        weights: NDArray[np.float32] | NDArray[np.float64] | None = None,
         n_nodes: int | None = None,
         *,
         n_threads: int | None = None,
@@ -47,8 +50,16 @@ class Graph:
     def from_csr(
         indptr: NDArray[Any],
         indices: NDArray[Any],
-        weights: NDArray[np.float32] | None = None,
+        weights: NDArray[np.float32] | NDArray[np.float64] | None = None,
         *,
+        n_threads: int | None = None,
+    ) -> Graph: ...
+    @staticmethod
+    def from_table(
+        stream: Any,
+        n_nodes: int | None = None,
+        *,
+        n_columns: int | None = None,
         n_threads: int | None = None,
     ) -> Graph: ...
     @property
@@ -155,6 +166,9 @@ def drop_member(
 def propagate(
     features: Features, graph: Graph, hops: int, *, n_threads: int | None = None
 ) -> NDArray[np.float32]: ...
+def table(
+    stream: Any, what: str, *, n_columns: int | None = None, n_threads: int | None = None
+) -> NDArray[np.float32]: ...
 def train(
     features: Features,
     graph: Graph,
@@ -167,6 +181,32 @@ def train(
     data: str = "",
     n_threads: int | None = None,
 ) -> tuple[Encoder, Encoder, list[float]]: ...
+def diagnostics(
+    encoder: Encoder,
+    features: Features,
+    graph: Graph,
+    clusters: NDArray[Any],
+    seed: int,
+    *,
+    n_threads: int | None = None,
+) -> str: ...
+def reproduce(
+    experiments: list[str],
+    out: str | PathLike[str],
+    seed: int,
+    *,
+    data_dir: str | PathLike[str] | None = None,
+    seeds: int = 3,
+    runs: int = 50,
+    only: str | None = None,
+    mode: str = "both",
+    anew: bool = False,
+    markdown: str | PathLike[str] | None = None,
+    memory: int | None = None,
+    program: str | PathLike[str] | None = None,
+    on_event: Callable[[str, bool, int, int], Any] | None = None,
+    n_threads: int | None = None,
+) -> str: ...
 def classify(
     features: Features,
     labels: NDArray[Any],

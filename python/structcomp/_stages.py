@@ -333,6 +333,63 @@ def embed(encoder: Encoder, X: Any, adjacency: Any = None, *, n_threads: Optiona
     return encoder.embed(as_features(X, n_threads=n_threads), graph, n_threads=n_threads)
 
 
+def diagnostics(
+    encoder: Encoder,
+    X: Any,
+    adjacency: Any = None,
+    *,
+    clusters: Any,
+    random_state: Any = 0,
+    n_threads: Optional[int] = None,
+) -> dict[str, Any]:
+    """What theory says of clusters and of an encoder that was trained on them.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        From `train`, `StructComp.encoder_` or ``Encoder.load``; only its weights are looked at.
+    X : array or sparse matrix of shape (n, d), or an object with a graph
+        The features.
+    adjacency : object, optional
+        The graph; see `as_graph`.
+    clusters : array of shape (n,)
+        The cluster of each node, such as `StructComp.partition_`.
+    random_state : int, optional
+        The seed of the members that are left out.
+    n_threads : int, optional
+        Threads to use; one a core by default.
+
+    Returns
+    -------
+    diagnostics : dict
+        gaps, the distance between the graph and its compression for one and two hops; edges, a loss over
+        edges by sums over neighbours (nodes) and over clusters (clusters), how far these are apart, a bound
+        for that, and the one that the paper prints; spectral, the spectral contrastive loss over nodes, over
+        clusters weighted by size and alike; drop_member, variance and bias of means with members left out,
+        over those that statistics expects.
+
+    Examples
+    --------
+    >>> from structcomp import StructComp, diagnostics, generate
+    >>> data = generate(nodes=300, edges=900)
+    >>> model = StructComp(model="sce", hidden=8, epochs=5, random_state=0).fit(data)
+    >>> edges = diagnostics(model.encoder_, data, clusters=model.partition_)["edges"]
+    >>> abs(edges["nodes"] - edges["clusters"]) <= edges["apart"] <= edges["bound"]
+    True
+    """
+    graph, X, _ = graph_and_features(X, adjacency, n_threads)
+    if graph is None or X is None:
+        raise ValueError(
+            "diagnostics look at features and the graph: diagnostics(encoder, X, adjacency, clusters=…)"
+        )
+    features, seed = as_features(X, n_threads=n_threads), seed_of(random_state)
+    numbers = whole("clusters", clusters)
+    found: dict[str, Any] = json.loads(
+        _native.diagnostics(encoder, features, graph, numbers, seed, n_threads=n_threads)
+    )
+    return found
+
+
 def evaluate(
     embedding: Any,
     y: Any,
@@ -434,12 +491,7 @@ def progress(
         yield callback
         return
     epochs = given.get("epochs") or json.loads(_native.defaults("sce"))["epochs"]
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        bar = None
-    else:
-        bar = tqdm(total=epochs, desc="training", unit="epoch")
+    bar = bar_of(total=epochs, desc="training", unit="epoch")
 
     def on_epoch(epoch: int, loss: float) -> Any:
         if bar is None:
@@ -454,3 +506,12 @@ def progress(
     finally:
         if bar is not None:
             bar.close()
+
+
+def bar_of(**about: Any) -> Any:
+    """A bar of tqdm's, or None where tqdm is not installed."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(**about)

@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from structcomp import StructComp, load_dataset
+from structcomp import StructComp, diagnostics, load_dataset
 
 SETTINGS = ["--model", "cca-ssg", "--clusters", "300", "--preset", "none", "--seed", "3", "--quiet"]
 
@@ -75,3 +75,11 @@ def test_clusters_are_the_command_line_s(cli, tmp_path):
     assert clusters.tolist() == [int(line) for line in (tmp_path / "d.part").read_text().split()]
     assert (partition(data, partitioner=str(tmp_path / "d.part")) == clusters).all()
     assert quality(data, clusters)["cut"] == said["partition"]["cut"]
+
+
+def test_diagnostics_are_the_command_line_s(cli):
+    said = json.loads(run(cli, "run", "demo", *SETTINGS, "--diagnostics", "--json"))
+    data = load_dataset("demo", random_state=3)
+    model = StructComp(model="cca-ssg", n_clusters=300, random_state=3).fit(data)
+    ours = diagnostics(model.encoder_, data, clusters=model.partition_, random_state=3)
+    assert ours == said["diagnostics"]

@@ -200,6 +200,19 @@ def test_clusters_labels_and_splits():
         evaluate(X, y, splits="none.txt")
 
 
+def test_diagnostics():
+    model = fit()
+    given = dict(clusters=[0, 0, 0, 1, 1, 1])
+    with pytest.raises(ValueError, match="the encoder takes 6 features, but the nodes have 5"):
+        structcomp.diagnostics(model.encoder_, X[:, :5], PATH, **given)
+    with pytest.raises(ValueError, match="there are features for 6 nodes, but clusters of 4"):
+        structcomp.diagnostics(model.encoder_, X, PATH, clusters=[0, 0, 1, 1])
+    with pytest.raises(ValueError, match="diagnostics look at features and the graph"):
+        structcomp.diagnostics(model.encoder_, X, **given)
+    with pytest.raises(ValueError, match="a graph without edges has no loss"):
+        structcomp.diagnostics(model.encoder_, X, np.zeros((6, 6)), **given)
+
+
 def test_generate():
     with pytest.raises(ValueError, match="there is no synthetic graph 'magic'"):
         structcomp.generate("magic")

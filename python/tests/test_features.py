@@ -56,15 +56,6 @@ def test_scipy(small, layout):
     assert (np.asarray(small.X) == small.X.toarray()).all()
 
 
-def test_tables(halves):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(halves, columns=[f"f{i}" for i in range(8)])
-    expected = compress(halves, CLUSTERS)
-    assert (compress(frame, CLUSTERS) == expected).all()
-    pyarrow = pytest.importorskip("pyarrow")
-    assert (compress(pyarrow.Table.from_pandas(frame), CLUSTERS) == expected).all()
-
-
 def test_torch(halves):
     torch = pytest.importorskip("torch")
     x = torch.from_numpy(halves.copy()).requires_grad_()

@@ -102,6 +102,15 @@ def test_dgl_graph():
     same(as_graph(Dgl()))
 
 
+def test_graphs_of_several_types_are_told_to_be_made_one():
+    for several in (
+        Data(node_types=["a"], edge_types=[("a", "to", "a")]),
+        Data(is_homogeneous=False, ndata={}),
+    ):
+        with pytest.raises(ValueError, match="the graph has several types of nodes or edges"):
+            as_graph(several)
+
+
 def test_networkx():
     networkx = pytest.importorskip("networkx")
     g = networkx.Graph()
@@ -111,24 +120,6 @@ def test_networkx():
     same(as_graph(networkx.DiGraph(g)))
     networkx.set_edge_attributes(g, 2.0, "weight")
     same(as_graph(g), [2.0] * 8)
-
-
-def test_tables():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"from": SOURCES, "to": TARGETS})
-    same(as_graph(frame, 5))
-    frame["weight"] = 0.5
-    same(as_graph(frame, 5), [0.5] * 8)
-    frame["more"] = 1
-    with pytest.raises(ValueError, match="two columns, or three with weights, not 4"):
-        as_graph(frame)
-    pyarrow = pytest.importorskip("pyarrow")
-    same(as_graph(pyarrow.table({"a": SOURCES, "b": TARGETS}), 5))
-
-
-def test_polars():
-    polars = pytest.importorskip("polars")
-    same(as_graph(polars.DataFrame({"a": SOURCES, "b": TARGETS}), 5))
 
 
 def test_torch():

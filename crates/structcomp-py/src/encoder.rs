@@ -16,7 +16,7 @@ use structcomp::Weights;
 /// A trained encoder: weights that embed any graph with the same features.
 #[pyclass(frozen, module = "structcomp._native")]
 pub(crate) struct Encoder {
-    inner: Arc<Weights>,
+    pub(crate) inner: Arc<Weights>,
 }
 
 impl From<Weights> for Encoder {

@@ -1,13 +1,13 @@
 //! The graph in Python: made once from any arrays, checked, and never changed.
 
-use crate::arrays::{Numbers, Whole};
-use crate::workers::work;
-use numpy::{PyArray1, PyReadonlyArray1};
+use crate::arrays::{Numbers, Reals, Weights, Whole};
+use crate::edges::{Listed, check_weights};
+use crate::{stream::taken, tables, workers::work};
+use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use rayon::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
 use std::sync::Arc;
-use structcomp::{Budget, EdgeList, Error, MAX_NODES, Repairs, Result};
+use structcomp::{Error, MAX_NODES, Repairs, Result};
 
 /// An undirected graph without self loops and duplicates, checked once.
 ///
@@ -34,18 +34,22 @@ impl Graph {
         py: Python<'_>,
         sources: Whole<'_>,
         targets: Whole<'_>,
-        weights: Option<PyReadonlyArray1<'_, f32>>,
+        weights: Option<Weights<'_>>,
         n_nodes: Option<usize>,
         n_threads: Option<usize>,
     ) -> PyResult<Self> {
         let (sources, targets) = (sources.numbers()?, targets.numbers()?);
-        let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
+        let weights = weights.as_ref().map(Weights::reals).transpose()?;
         let (graph, repairs) = work(py, n_threads, || {
-            if sources.len() != targets.len() {
-                let (a, b) = (sources.len(), targets.len());
-                return Err(Error::Input(format!("edges have {a} sources but {b} targets")));
-            }
-            build(sources.len(), |at| (sources.at(at), targets.at(at)), weights, n_nodes)
+            use Numbers::{Narrow, Wide};
+            let mut listed = Listed::new(weights.is_some());
+            match (sources, targets) {
+                (Narrow(sources), Narrow(targets)) => listed.add(sources, targets, weights),
+                (Narrow(sources), Wide(targets)) => listed.add(sources, targets, weights),
+                (Wide(sources), Narrow(targets)) => listed.add(sources, targets, weights),
+                (Wide(sources), Wide(targets)) => listed.add(sources, targets, weights),
+            }?;
+            listed.build(n_nodes)
         })?;
         Ok(Self::new(graph, repairs))
     }
@@ -57,20 +61,40 @@ impl Graph {
         py: Python<'_>,
         indptr: Whole<'_>,
         indices: Whole<'_>,
-        weights: Option<PyReadonlyArray1<'_, f32>>,
+        weights: Option<Weights<'_>>,
         n_threads: Option<usize>,
     ) -> PyResult<Self> {
         let (starts, targets) = (indptr.numbers()?, indices.numbers()?);
-        let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
+        let weights = weights.as_ref().map(Weights::reals).transpose()?;
         let (graph, repairs) = work(py, n_threads, || {
             check_weights(weights, targets.len())?;
-            let weights = weights.filter(|weights| !all_one(weights));
+            let weights = weights.filter(|weights| !weights.all_one());
             if let Some(done) = finished(starts, targets, weights) {
                 return Ok(done);
             }
             let rows = rows(starts, targets.len())?;
-            build(targets.len(), |at| (rows[at] as i64, targets.at(at)), weights, Some(starts.len() - 1))
+            let mut listed = Listed::new(weights.is_some());
+            match targets {
+                Numbers::Narrow(targets) => listed.add(&rows, targets, weights),
+                Numbers::Wide(targets) => listed.add(&rows, targets, weights),
+            }?;
+            listed.build(Some(starts.len() - 1))
         })?;
+        Ok(Self::new(graph, repairs))
+    }
+
+    /// A graph from a table of edges, by what its `__arrow_c_stream__` returns.
+    #[staticmethod]
+    #[pyo3(signature = (stream, n_nodes=None, *, n_columns=None, n_threads=None))]
+    fn from_table(
+        py: Python<'_>,
+        stream: &Bound<'_, PyCapsule>,
+        n_nodes: Option<usize>,
+        n_columns: Option<usize>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let stream = taken(stream)?;
+        let (graph, repairs) = work(py, n_threads, || tables::edges(stream, n_columns)?.build(n_nodes))?;
         Ok(Self::new(graph, repairs))
     }
 
@@ -148,61 +172,13 @@ impl Graph {
 fn finished(
     starts: Numbers<'_>,
     targets: Numbers<'_>,
-    weights: Option<&[f32]>,
+    weights: Option<Reals<'_>>,
 ) -> Option<(structcomp::Graph, Repairs)> {
-    // Numbers that do not fit become ones that no graph of as many rows has.
-    let start = |at| u64::try_from(starts.at(at)).unwrap_or(u64::MAX);
-    let target = |at| u32::try_from(targets.at(at)).unwrap_or(u32::MAX);
-    let offsets: Vec<u64> = (0..starts.len()).into_par_iter().map(start).collect();
-    let neighbors: Vec<u32> = (0..targets.len()).into_par_iter().map(target).collect();
-    let weights = weights.map(|weights| weights.to_vec().into());
+    let (offsets, neighbors) = (starts.widened()?, targets.narrowed()?);
+    let weights = weights.map(|weights| weights.to_single().into());
     let graph = structcomp::Graph::from_csr(offsets.into(), neighbors.into(), weights).ok()?;
     let (listed, isolated) = (targets.len() as u64, graph.isolated() as u64);
     Some((graph, Repairs { listed, isolated, ..Repairs::default() }))
-}
-
-fn check_weights(weights: Option<&[f32]>, edges: usize) -> Result<()> {
-    match weights.map(|weights| weights.len()).filter(|&count| count != edges) {
-        Some(count) => Err(Error::Input(format!("there are {count} weights for {edges} edges"))),
-        None => Ok(()),
-    }
-}
-
-/// Whether the weights say nothing.
-fn all_one(weights: &[f32]) -> bool {
-    weights.par_iter().all(|&weight| weight == 1.0)
-}
-
-/// The graph of `count` listed edges, and what was mended.
-fn build(
-    count: usize,
-    edge: impl Fn(usize) -> (i64, i64) + Sync,
-    weights: Option<&[f32]>,
-    nodes: Option<usize>,
-) -> Result<(structcomp::Graph, Repairs)> {
-    check_weights(weights, count)?;
-    let ends = || (0..count).into_par_iter().map(&edge);
-    let (least, most) =
-        ends().map(|(u, v)| (u.min(v), u.max(v))).reduce(|| (0, -1), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-    let nodes = nodes.unwrap_or(usize::try_from(most + 1).unwrap_or(0));
-    if least < 0 {
-        return Err(Error::Input(format!("an edge names node {least}; nodes are numbered from 0")));
-    }
-    if most >= nodes as i64 {
-        return Err(Error::Input(format!("an edge names node {most}, but there are {nodes} nodes")));
-    }
-    if nodes > MAX_NODES {
-        return Err(Error::Input(format!("{nodes} nodes are more than the 2^31 supported")));
-    }
-    Budget::default().check_items("the graph", nodes as u64 + 1, 8)?;
-    let packed = |(u, v): (i64, i64)| (u as u64) << 32 | v as u64;
-    let list = match weights {
-        None => EdgeList::from_packed(ends().map(packed).collect()),
-        Some(weights) => {
-            EdgeList::from_weighted(ends().map(packed).zip(weights.par_iter().copied()).collect())
-        }
-    };
-    list.build(nodes)
 }
 
 /// The row of every entry of compressed rows.

@@ -1,4 +1,4 @@
-//! Numpy's numbers read where they lie: the one place with `unsafe` code.
+//! Numpy's numbers read where they lie.
 //!
 //! X is often the largest thing in memory. A copy of it would double what a call needs.
 

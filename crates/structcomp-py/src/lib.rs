@@ -3,14 +3,18 @@
 
 mod arrays;
 mod datasets;
+mod edges;
 mod encoder;
 mod errors;
 mod evaluate;
 mod features;
 mod graph;
 mod lent;
+mod reproduce;
 mod settings;
 mod stages;
+mod stream;
+mod tables;
 mod train;
 mod workers;
 
@@ -24,8 +28,10 @@ mod _native {
         evaluate::{classify, cluster},
         features::Features,
         graph::Graph,
+        reproduce::reproduce,
         settings::{defaults, models, preset, recipe},
-        stages::{compress, drop_member, partition, propagate, quality},
+        stages::{compress, diagnostics, drop_member, partition, propagate, quality},
+        tables::table,
         train::train,
     };
 

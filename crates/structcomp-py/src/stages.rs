@@ -1,6 +1,7 @@
 //! The stages before training, one function each.
 
 use crate::arrays::{Whole, matrix};
+use crate::encoder::Encoder;
 use crate::errors::{raise, wrong};
 use crate::features::Features;
 use crate::graph::Graph;
@@ -8,7 +9,9 @@ use crate::settings::{Settings, choice};
 use crate::workers::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use structcomp::{Compressed, DropMember, Gap, Labels, Normalization, Partition, Propagation, Quality, Seed};
+use structcomp::{
+    Compressed, Diagnostics, DropMember, Gap, Labels, Normalization, Partition, Propagation, Quality, Seed,
+};
 
 /// The cluster of every node.
 #[pyfunction]
@@ -114,6 +117,28 @@ pub(crate) fn propagate<'py>(
         Ok(Propagation::new(&graph, Normalization::Symmetric).power(&x, hops)?.to_dense())
     })?;
     matrix(py, spread)
+}
+
+/// What theory says of clusters and of the encoder that was trained on them, as JSON.
+#[pyfunction]
+#[pyo3(signature = (encoder, features, graph, clusters, seed, *, n_threads=None))]
+pub(crate) fn diagnostics(
+    py: Python<'_>,
+    encoder: &Encoder,
+    features: &Features,
+    graph: &Graph,
+    clusters: Whole<'_>,
+    seed: u64,
+    n_threads: Option<usize>,
+) -> PyResult<String> {
+    let (weights, x, graph) = (encoder.inner.clone(), features.inner.clone(), graph.inner.clone());
+    let partition = clusters_of(&clusters)?;
+    let found = work(py, n_threads, || {
+        let compressed = Compressed::new(&x, &partition)?;
+        let how = weights.origin.training.drop_member;
+        Diagnostics::of(&graph, &compressed, &weights.encoder, how, Seed(seed))
+    })?;
+    serde_json::to_string(&found).map_err(|error| wrong(error.to_string()))
 }
 
 /// Clusters from an array of numbers.

@@ -69,6 +69,17 @@ impl Diagnostics {
         seed: Seed,
     ) -> Result<Self> {
         let (x, partition) = (compressed.source(), compressed.partition());
+        let (rows, nodes) = (x.rows(), graph.nodes());
+        if rows != nodes {
+            let what = format!("there are features for {rows} nodes, but the graph has {nodes}");
+            return Err(Error::Input(what));
+        }
+        let (takes, has) = (encoder.inputs(), x.cols());
+        if takes != has {
+            return Err(Error::Input(format!(
+                "the encoder takes {takes} features, but the nodes have {has}"
+            )));
+        }
         if graph.edges() == 0 {
             return Err(Error::Input("a graph without edges has no loss over edges to look at".into()));
         }

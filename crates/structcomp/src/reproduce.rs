@@ -228,17 +228,23 @@ impl Plan {
 
     /// Does the cells: as many at once as there are threads and memory, those that measure time one by one.
     /// Where `stop` becomes true, those under way are given up.
+    ///
+    /// Called from a pool of rayon's, cells share out its number of threads, each in a pool of its own; the
+    /// common one is left alone.
     pub fn run(&self, stop: &AtomicBool, on_event: impl Fn(Event) + Sync) -> Tally {
+        let (threads, in_pool) = (rayon::current_num_threads(), rayon::current_thread_index().is_some());
         let (alone, together): (Vec<&Planned>, Vec<&Planned>) =
             self.to_do.iter().partition(|planned| planned.cell.experiment.runs_alone());
         let mut tally = Tally::default();
-        for (planned, workers) in [(together, rayon::current_num_threads()), (alone, 1)] {
+        for (planned, workers) in [(together, threads), (alone, 1)] {
             let jobs: Vec<Job<&Planned>> =
                 planned.into_iter().map(|planned| Job { what: planned, bytes: planned.need.bytes }).collect();
             let workers = workers.min(jobs.len()).max(1);
+            let cores = threads as f64 / workers as f64;
+            let own = in_pool.then(|| threads.div_ceil(workers));
             let outcomes = schedule::run(jobs, workers, self.settings.budget.bytes, stop, |planned| {
                 on_event(Event::Started(&planned.cell));
-                let outcome = self.finish(planned, workers, stop);
+                let outcome = with_threads(own, || self.finish(planned, cores, stop));
                 match &outcome {
                     Ok(finished) => on_event(Event::Finished(finished)),
                     Err(error) if judge::is_interrupted(error) => {}
@@ -259,13 +265,12 @@ impl Plan {
     }
 
     /// Does a cell and writes its file.
-    fn finish(&self, planned: &Planned, workers: usize, stop: &AtomicBool) -> Result<Finished> {
+    fn finish(&self, planned: &Planned, cores: f64, stop: &AtomicBool) -> Result<Finished> {
         let started = Instant::now();
         let cell = &planned.cell;
         let source: Arc<Source> = self.sources.get(&cell.dataset)?;
         let parts = Parts::of(&self.settings.out, &planned.key);
         let outcome = self.outcome(cell, &source, &parts, stop)?;
-        let cores = rayon::current_num_threads() as f64 / workers as f64;
         let finished = Finished {
             cell: cell.clone(),
             key: planned.key.clone(),
@@ -300,6 +305,13 @@ impl Plan {
             }
         })
     }
+}
+
+/// Does the job with so many threads of its own, or with the common ones.
+fn with_threads<T: Send>(own: Option<usize>, job: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let Some(threads) = own else { return job() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| Error::Input(format!("cannot start the threads: {error}")))?.install(job)
 }
 
 #[cfg(test)]

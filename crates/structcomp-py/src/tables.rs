@@ -1,0 +1,160 @@
+//! Tables of pandas, polars, pyarrow, duckdb and others, by the C stream of Arrow's that all of them offer.
+
+use crate::arrays::Reals;
+use crate::edges::Listed;
+use crate::{stream::taken, workers::work};
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int64Type};
+use arrow_array::{Array, RecordBatch, RecordBatchReader, downcast_integer_array};
+use arrow_schema::DataType;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use structcomp::{Error, Result};
+
+/// A table of numbers as a matrix of 32-bit floats.
+#[pyfunction]
+#[pyo3(signature = (stream, what, *, n_columns=None, n_threads=None))]
+pub(crate) fn table<'py>(
+    py: Python<'py>,
+    stream: &Bound<'py, PyCapsule>,
+    what: &str,
+    n_columns: Option<usize>,
+    n_threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let stream = taken(stream)?;
+    let (rows, width, values) = work(py, n_threads, || {
+        let (batches, width) = open(stream, n_columns)?;
+        let (mut rows, mut values) = (0, Vec::new());
+        for batch in batches {
+            let batch = batch.map_err(unreadable)?;
+            let columns = (0..width).into_par_iter().map(|at| Column::of(&batch, at, what)?.floats());
+            let columns = columns.collect::<Result<Vec<_>>>()?;
+            rows += batch.num_rows();
+            let start = values.len();
+            values.resize(rows * width, 0.0);
+            interleave(&columns, &mut values[start..]);
+        }
+        Ok((rows, width, values))
+    })?;
+    PyArray1::from_vec(py, values).reshape([rows, width])
+}
+
+/// The edges of a table: two columns of ends, and perhaps one of weights.
+pub(crate) fn edges(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> Result<Listed> {
+    let (batches, width) = open(stream, n_columns)?;
+    if !(2..=3).contains(&width) {
+        let what = format!("a table of edges has two columns, or three with weights, not {width}");
+        return Err(Error::Input(what));
+    }
+    let mut listed = Listed::new(width == 3);
+    for batch in batches {
+        let batch = batch.map_err(unreadable)?;
+        let ends = |at| Column::of(&batch, at, "ends of edges")?.whole();
+        let (sources, targets) = (ends(0)?, ends(1)?);
+        let weights = (width == 3).then(|| Column::of(&batch, 2, "weights")?.floats()).transpose()?;
+        listed.add(&sources, &targets, weights.as_deref().map(Reals::Single))?;
+    }
+    Ok(listed)
+}
+
+/// The batches of a table, and how many columns it has. Those behind the first `n_columns` do not count: there
+/// pandas puts its index.
+fn open(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> Result<(RecordBatchStreamReader, usize)> {
+    let batches = RecordBatchStreamReader::try_new(stream).map_err(unreadable)?;
+    let width = batches.schema().fields().len();
+    Ok((batches, n_columns.map_or(width, |count| count.min(width))))
+}
+
+fn unreadable(error: arrow_schema::ArrowError) -> Error {
+    Error::Input(format!("the table cannot be read: {error}"))
+}
+
+/// Columns as rows, one behind the other.
+fn interleave(columns: &[Cow<'_, [f32]>], rows: &mut [f32]) {
+    // So many rows that the lines of the cache are filled before they are left.
+    const ROWS: usize = 64;
+    let width = columns.len().max(1);
+    rows.par_chunks_mut(ROWS * width).enumerate().for_each(|(block, rows)| {
+        for (at, column) in columns.iter().enumerate() {
+            let places = rows[at..].iter_mut().step_by(width);
+            places.zip(&column[block * ROWS..]).for_each(|(place, &value)| *place = value);
+        }
+    });
+}
+
+/// A column of a batch, without nulls.
+struct Column<'a> {
+    numbers: &'a dyn Array,
+    what: &'a str,
+}
+
+impl<'a> Column<'a> {
+    fn of(batch: &'a RecordBatch, at: usize, what: &'a str) -> Result<Self> {
+        let numbers = &**batch.column(at);
+        match numbers.logical_null_count() {
+            0 => Ok(Self { numbers, what }),
+            nulls => {
+                let (name, many) = (batch.schema_ref().field(at).name(), if nulls == 1 { "" } else { "s" });
+                Err(Error::Input(format!(
+                    "{what}: the column '{name}' has {nulls} null{many}; drop or fill them"
+                )))
+            }
+        }
+    }
+
+    fn whole(&self) -> Result<Cow<'a, [i64]>> {
+        let (array, what) = (self.numbers, self.what);
+        if let Some(wide) = array.as_primitive_opt::<Int64Type>() {
+            return Ok(Cow::Borrowed(wide.values()));
+        }
+        let fits = |number: i128| {
+            let large = |_| Error::Input(format!("{what} hold {number}, which is too large"));
+            i64::try_from(number).map_err(large)
+        };
+        downcast_integer_array!(
+            array => array.values().par_iter().map(|&number| fits(number as i128)).collect(),
+            DataType::Dictionary(..) => self.picked(Self::whole),
+            other => Err(Error::Input(format!(
+                "{what} must be whole numbers, not {}; other names become numbers by \
+                 names, numbers = np.unique(values, return_inverse=True)",
+                other.to_string().to_lowercase()
+            ))),
+        )
+    }
+
+    fn floats(&self) -> Result<Cow<'a, [f32]>> {
+        let (array, what) = (self.numbers, self.what);
+        downcast_integer_array!(
+            array => Ok(array.values().par_iter().map(|&number| number as f32).collect()),
+            DataType::Float16 => {
+                let halves = array.as_primitive::<Float16Type>().values();
+                Ok(halves.par_iter().map(|half| half.to_f32()).collect())
+            }
+            DataType::Float32 => Ok(Cow::Borrowed(array.as_primitive::<Float32Type>().values())),
+            DataType::Float64 => {
+                let doubles = array.as_primitive::<Float64Type>().values();
+                Ok(doubles.par_iter().map(|&double| double as f32).collect())
+            }
+            DataType::Boolean => Ok(array.as_boolean().values().iter().map(|bit| bit as u8 as f32).collect()),
+            DataType::Dictionary(..) => self.picked(Self::floats),
+            other => Err(Error::Input(format!(
+                "{what} must be numbers, not {}",
+                other.to_string().to_lowercase()
+            ))),
+        )
+    }
+
+    /// The entries of a dictionary that the column names.
+    fn picked<T: Copy>(&self, read: impl Fn(&Self) -> Result<Cow<'a, [T]>>) -> Result<Cow<'a, [T]>> {
+        let dictionary = self.numbers.as_any_dictionary();
+        if dictionary.is_empty() {
+            return Ok(Cow::Owned(Vec::new()));
+        }
+        let entries = read(&Self { numbers: dictionary.values(), ..*self })?;
+        Ok(Cow::Owned(dictionary.normalized_keys().into_iter().map(|key| entries[key]).collect()))
+    }
+}
