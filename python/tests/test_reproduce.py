@@ -110,11 +110,14 @@ except KeyboardInterrupt: print("stopped")
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="this system does not list threads")
 def test_no_thread_is_left():
     program = """
-import os, structcomp, tempfile
-before = len(os.listdir("/proc/self/task"))
+import os, structcomp, tempfile, time
+def threads(): return len(os.listdir("/proc/self/task"))
+before = threads()
 with tempfile.TemporaryDirectory() as folder:
     structcomp.reproduce("theory", out=folder, only="star", n_threads=3)
-print(len(os.listdir("/proc/self/task")) - before)
+until = time.monotonic() + 10  # they end by themselves
+while threads() > before and time.monotonic() < until: time.sleep(0.01)
+print(threads() - before)
 """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout == "0\n"

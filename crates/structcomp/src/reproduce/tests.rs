@@ -109,21 +109,6 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
 }
 
 #[test]
-fn cells_in_a_pool_come_to_the_same() {
-    let outcomes = |pool: Option<rayon::ThreadPool>| {
-        let folder = tempfile::tempdir().unwrap();
-        let plan = demo(folder.path());
-        let run = || plan.run(&AtomicBool::new(false), |_| {});
-        let tally = pool.as_ref().map_or_else(run, |pool| pool.install(run));
-        assert_eq!((tally.finished, tally.failed.len()), (3, 0));
-        let all = Finished::read_all(folder.path()).unwrap();
-        all.into_iter().map(|finished| finished.outcome).collect::<Vec<_>>()
-    };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    assert_eq!(outcomes(Some(pool)), outcomes(None));
-}
-
-#[test]
 fn reports_are_made_of_finished_cells() {
     let folder = tempfile::tempdir().unwrap();
     finished(Experiment::Small, 0, 81.0).write(folder.path()).unwrap();
