@@ -212,6 +212,11 @@ def table_stream(table: Any) -> Optional[tuple[Any, Optional[int]]]:
 def _table_columns(table: Any) -> Optional[dict[Any, Any]]:
     """The columns of a table of pandas by name, where it has no stream; None where it is no table."""
     names = list(getattr(table, "columns", ()))
-    if not names or not hasattr(table, "__getitem__"):
+    # Other tables have arrays there.
+    if (
+        not names
+        or not hasattr(table, "__getitem__")
+        or not all(isinstance(name, (str, int)) for name in names)
+    ):
         return None
     return {name: table[name] for name in names}

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Callable, Optional, Union
 
 from . import _native
@@ -101,7 +101,7 @@ def reproduce(
     os.makedirs(out, exist_ok=True)
     with tempfile.TemporaryFile(dir=out):
         pass
-    with _progress(callback, verbose) as on_event:
+    with _no_empty_folder(out), _progress(callback, verbose) as on_event:
         results: dict[str, Any] = json.loads(
             _native.reproduce(
                 names,
@@ -121,6 +121,17 @@ def reproduce(
             )
         )
     return results
+
+
+@contextmanager
+def _no_empty_folder(folder: Any) -> Iterator[None]:
+    """Where nothing was done for an error, the folder goes if it is empty."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            os.rmdir(folder)
+        raise
 
 
 @contextmanager

@@ -51,7 +51,7 @@ impl Classifier {
                 // Lanes that are left over do again what the last class does.
                 let class = |lane: usize| group[lane.min(group.len() - 1)];
                 let signs = |node| std::array::from_fn(|lane| sign(node, class(lane)));
-                let factors = space.solve(&nodes.iter().map(signs).collect::<Vec<_>>())?;
+                let factors = space.solve(&nodes.iter().map(signs).collect::<Vec<_>>(), group.len())?;
                 let of = |lane| factors.iter().map(|factors| factors[lane]).collect::<Vec<f64>>();
                 Ok((0..group.len()).map(|lane| samples.sum(&of(lane))).collect())
             };

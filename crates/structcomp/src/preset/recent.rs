@@ -58,8 +58,7 @@ fn clusters(dataset: &str) -> Option<usize> {
 
 impl Preset {
     /// What a model's own repository trains with on a whole graph, for the models that are not the paper's
-    /// four. Their features are scaled to a sum of 1 a row but for BlockGCL, Contrast-Reg and, on Cora and
-    /// Citeseer, SP-GCL.
+    /// four. [`full`](Self::full) says how their features are scaled.
     pub fn repository(model: &str, dataset: &str) -> Option<Self> {
         Some(Self { clusters: clusters(dataset)?, training: training(model, dataset)? })
     }

@@ -163,11 +163,16 @@ impl Cell {
 
     /// A fingerprint of all that its outcome depends on: what to do, how often, the data and this version.
     pub(super) fn key(&self, repeats: &Repeats, data: &str) -> Result<String> {
+        self.key_of(env!("CARGO_PKG_VERSION"), repeats, data)
+    }
+
+    /// The same for another version.
+    pub(super) fn key_of(&self, version: &str, repeats: &Repeats, data: &str) -> Result<String> {
         // A number printed in the paper, or whose a setting is, changes nothing.
         let task = serde_json::to_string(&(&self.task, &self.model, self.mode, repeats))
             .map_err(|error| crate::Error::Input(error.to_string()))?;
         let mut hash = Sha256::new();
-        for part in [env!("CARGO_PKG_VERSION"), &self.name(), &task, data] {
+        for part in [version, &self.name(), &task, data] {
             hash.update(part.as_bytes());
             hash.update([0]);
         }

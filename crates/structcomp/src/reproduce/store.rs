@@ -46,17 +46,18 @@ impl Finished {
         serde_json::from_str(&text).ok()
     }
 
-    /// Whether the cell, as it is defined now, would come to the same; whose its settings are, and what the
-    /// paper prints, may have changed.
+    /// Whether this is the cell as it is defined now, done by whichever version; whose its settings are, and
+    /// what the paper prints, may have changed.
     pub(super) fn is_of(&self, cell: &Cell) -> bool {
-        cell.key(&self.repeats, &self.data_sha256).is_ok_and(|key| key == self.key)
+        cell.key_of(&self.version, &self.repeats, &self.data_sha256).is_ok_and(|key| key == self.key)
     }
 
     /// Whether nothing is left to do where these repeats are asked for, of a cell on data of this fingerprint.
     pub(super) fn serves(&self, cell: &Cell, repeats: &Repeats, data_sha256: &str) -> bool {
         let Repeats { seeds, runs, seed } = self.repeats;
         let enough = seeds >= repeats.seeds && runs == repeats.runs && seed == repeats.seed;
-        enough && self.data_sha256 == data_sha256 && self.is_of(cell)
+        let as_now = self.version == env!("CARGO_PKG_VERSION") && self.data_sha256 == data_sha256;
+        enough && as_now && self.is_of(cell)
     }
 
     /// All finished cells below a folder, by name.

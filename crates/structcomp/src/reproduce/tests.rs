@@ -31,7 +31,7 @@ fn finished(experiment: Experiment, at: usize, mean: f64) -> Finished {
         outcome: Outcome::Accuracy(Box::new(judged)),
         core_seconds: 1.0,
         counted_seconds: 1.0,
-        version: "0".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
     }
 }
 

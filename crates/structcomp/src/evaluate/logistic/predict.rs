@@ -63,14 +63,16 @@ fn clearly_largest(values: &[f32], classifier: &Classifier, error: f64) -> Optio
     let (mut best, mut largest, mut second) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
     for (at, (&value, weights)) in values.iter().zip(&classifier.weights).enumerate() {
         let value = value as f64 + weights[weights.len() - 1];
+        if !value.is_finite() {
+            return None;
+        }
         if value > largest {
             (best, second, largest) = (at, largest, value);
         } else {
             second = second.max(value);
         }
     }
-    // Where a number is not finite, this does not hold.
-    (largest - second > 2.0 * error && largest.is_finite()).then_some(best)
+    (largest - second > 2.0 * error).then_some(best)
 }
 
 /// The place of the largest number, the first of several.

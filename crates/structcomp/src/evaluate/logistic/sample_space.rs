@@ -38,15 +38,16 @@ impl Space {
         Self { gram, size, c, large }
     }
 
-    /// The factors a of the training rows for the signs `y`.
-    pub(super) fn solve(&self, y: &[Lanes]) -> Result<Vec<Lanes>> {
+    /// The factors a of the training rows for the signs `y`, of which the first `classes` differ and the last
+    /// of these are repeated.
+    pub(super) fn solve(&self, y: &[Lanes], classes: usize) -> Result<Vec<Lanes>> {
         let mut factors = Ok(Vec::new());
-        Unit::widest().run(Solve { space: self, y, factors: &mut factors });
+        Unit::widest().run(Solve { space: self, y, classes, factors: &mut factors });
         factors
     }
 
     #[inline(always)]
-    fn newton(&self, y: &[Lanes]) -> Result<Vec<Lanes>> {
+    fn newton(&self, y: &[Lanes], classes: usize) -> Result<Vec<Lanes>> {
         let c = self.c;
         let zero = vec![[0.0; LANES]; self.size];
         let (mut a, mut f) = (zero.clone(), zero.clone());
@@ -56,7 +57,11 @@ impl Space {
             let r = zip(&a, &zip(y, &p, |y, p| y * p), |a, pull| a - c * pull);
             let g_r = self.product(&r);
             // The length of a sum of rows; rounding can leave a negative square where it is nothing.
-            let gradient = inner(&r, &g_r).map(|square| square.max(0.0).sqrt());
+            let squares = inner(&r, &g_r);
+            if squares.iter().any(|square| !square.is_finite()) {
+                break;
+            }
+            let gradient = squares.map(|square| square.max(0.0).sqrt());
             let start = *first.get_or_insert(gradient);
             let done: [bool; LANES] = std::array::from_fn(|lane| gradient[lane] <= TOLERANCE * start[lane]);
             if done == [true; LANES] {
@@ -67,7 +72,7 @@ impl Space {
             let mut side = zip(&s, &g_r, |s, g_r| s * g_r);
             // A class that is done takes steps of nothing.
             side.iter_mut().for_each(|side| clear(side, &done));
-            let Some(inside) = self.equations(&s, &side, &relative) else { break };
+            let Some(inside) = self.equations(&s, &side, &relative, classes) else { break };
             let mut step = zip(&r, &zip(&s, &inside, |s, inside| s * inside), |r, inside| r - inside);
             step.iter_mut().for_each(|step| clear(step, &done));
             let g_step = self.product(&step);
@@ -111,15 +116,19 @@ impl Space {
     /// (I + S G S)⁻¹ times the right-hand side, as nearly as a step needs it where so much is left of the
     /// gradient.
     #[inline(always)]
-    fn equations(&self, s: &[Lanes], side: &[Lanes], left: &Lanes) -> Option<Vec<Lanes>> {
+    fn equations(&self, s: &[Lanes], side: &[Lanes], left: &Lanes, classes: usize) -> Option<Vec<Lanes>> {
         let enough = left.map(|left| left.min(ENOUGH).powi(2));
         let products = if self.large { 0 } else { 32 + self.size / 4 };
         let (mut solution, done) = self.conjugate(s, side, &enough, products);
-        for lane in (0..LANES).filter(|&lane| !done[lane]) {
+        for lane in (0..classes).filter(|&lane| !done[lane]) {
             let mut one: Vec<f64> = side.iter().map(|side| side[lane]).collect();
             let s: Vec<f64> = s.iter().map(|s| s[lane]).collect();
             factored(&self.gram, &s)?.solve(&mut one);
             solution.iter_mut().zip(one).for_each(|(solution, one)| solution[lane] = one);
+        }
+        for solution in &mut solution {
+            let last = solution[classes - 1];
+            solution[classes..].fill(last);
         }
         Some(solution)
     }
@@ -182,13 +191,14 @@ impl Space {
 struct Solve<'a> {
     space: &'a Space,
     y: &'a [Lanes],
+    classes: usize,
     factors: &'a mut Result<Vec<Lanes>>,
 }
 
 impl Kernel for Solve<'_> {
     #[inline(always)]
     fn run(self) {
-        *self.factors = self.space.newton(self.y);
+        *self.factors = self.space.newton(self.y, self.classes);
     }
 }
 

@@ -31,7 +31,7 @@ fn in_sample_space(x: &Features, nodes: &[(u32, u32)], c: f64) -> Vec<f64> {
     let samples = Samples::new(x, nodes.iter().map(|&(node, _)| node).collect());
     let space = sample_space::Space::new(samples.gram(), nodes.len(), c);
     let lanes: Vec<_> = signs(nodes).iter().map(|&y| [y; sample_space::LANES]).collect();
-    let factors = space.solve(&lanes).unwrap();
+    let factors = space.solve(&lanes, 3).unwrap();
     samples.sum(&factors.iter().map(|lanes| lanes[5]).collect::<Vec<_>>())
 }
 
@@ -189,6 +189,21 @@ fn classes_are_told_apart_and_one_that_is_absent_is_not_predicted() {
     assert_eq!((predict(&classifier, &x, 4), predict(&classifier, &x, 5)), (5, 2));
     let zero = Features::Dense(Dense::new(1, 1, vec![0.0]).unwrap());
     assert_eq!(predict(&classifier, &zero, 0), 2, "the first of equals");
+}
+
+#[test]
+fn numbers_without_end_are_no_solution() {
+    let (x, nodes) = clouds(20, 30, 3);
+    let error = Classifier::fit(&x, &nodes, 1e200).err().unwrap().to_string();
+    assert!(error.contains("came no closer"), "{error}");
+}
+
+#[test]
+fn values_beyond_single_precision_are_told_in_double() {
+    let x = Features::Dense(Dense::new(1, 2, vec![3e38; 2]).unwrap());
+    let weights = vec![vec![1e-3, 1e-3, 0.0], vec![-2.0, 3.0, 0.0]];
+    let classifier = Classifier { classes: vec![0, 1], weights };
+    assert_eq!(count_right(&x, &[(classifier, vec![(0, 1)])]), [1]);
 }
 
 #[test]
