@@ -97,11 +97,7 @@ def reproduce(
     """
     names = [experiments] if isinstance(experiments, str) else list(experiments)
     seed = seed_of(random_state)
-    # A folder that cannot be written to is told before anything is done.
-    os.makedirs(out, exist_ok=True)
-    with tempfile.TemporaryFile(dir=out):
-        pass
-    with _no_empty_folder(out), _progress(callback, verbose) as on_event:
+    with _folder(out), _progress(callback, verbose) as on_event:
         results: dict[str, Any] = json.loads(
             _native.reproduce(
                 names,
@@ -124,13 +120,19 @@ def reproduce(
 
 
 @contextmanager
-def _no_empty_folder(folder: Any) -> Iterator[None]:
-    """Where nothing was done for an error, the folder goes if it is empty."""
+def _folder(out: Any) -> Iterator[None]:
+    """The folder; one that cannot be written to is told before anything is done."""
+    is_new = not os.path.isdir(out)
+    os.makedirs(out, exist_ok=True)
+    with tempfile.TemporaryFile(dir=out):
+        pass
     try:
         yield
     except BaseException:
-        with suppress(OSError):
-            os.rmdir(folder)
+        # Where nothing was done for an error, nothing is left behind.
+        if is_new:
+            with suppress(OSError):
+                os.rmdir(out)
         raise
 
 

@@ -137,6 +137,9 @@ def test_what_cannot_be_reproduced_is_told(tmp_path):
             reproduce(experiments, out=tmp_path)
     with pytest.raises(ValueError, match="theory has no cell with 'corra' in its name"):
         reproduce("theory", out=tmp_path, only="corra")
+    with pytest.raises(ValueError, match="is no experiment"):
+        reproduce("tiny", out=tmp_path / "new")
+    assert tmp_path.is_dir() and not (tmp_path / "new").exists()
     with pytest.raises(ValueError, match="mode must be 'both', 'structcomp' or 'full', not 'half'"):
         reproduce("theory", out=tmp_path, mode="half")
     with pytest.raises(ValueError, match="at least one seed and one split"):
