@@ -223,20 +223,23 @@ impl Settings {
     /// The number of clusters and how to train: the preset, and what was typed on top.
     fn settings(&self, dataset: &Dataset, x: &Features, seed: Seed) -> Result<(Option<usize>, Training)> {
         let of_clusters = |preset: Preset| (Some(preset.clusters), preset.training);
-        let preset = match (self.preset, &self.model) {
-            (Choice::Ours, Some(model)) if self.is_full() => {
-                Preset::full(model, &dataset.name)?.map(|preset| (None, preset.training))
-            }
-            (Choice::Ours, Some(model)) => Preset::ours(model, &dataset.name)?.map(of_clusters),
-            (Choice::Paper, Some(model)) => Preset::paper(model, &dataset.name)?.map(of_clusters),
-            (Choice::None, Some(_)) => None,
-            (Choice::Ours, None) => Some((None, Preset::recipe(&dataset.graph, x, seed))),
+        let (clusters, mut training) = match (self.preset, &self.model) {
+            (Choice::Ours, None) => (None, Preset::recipe(&dataset.graph, x, seed)),
             (Choice::Paper | Choice::None, None) => bail!("--preset is about a model; name one with --model"),
-        };
-        let (clusters, mut training) = match (preset, &self.model) {
-            (Some(preset), _) => preset,
-            (None, Some(model)) => (None, Training { model: Model::named(model)?, ..Training::default() }),
-            (None, None) => (None, Training::default()),
+            (choice, Some(model)) => {
+                let preset = match choice {
+                    Choice::Ours if self.is_full() => {
+                        Preset::full(model, &dataset.name)?.map(|preset| (None, preset.training))
+                    }
+                    Choice::Ours => Preset::ours(model, &dataset.name)?.map(of_clusters),
+                    Choice::Paper => Preset::paper(model, &dataset.name)?.map(of_clusters),
+                    Choice::None => None,
+                };
+                match preset {
+                    Some(preset) => preset,
+                    None => (None, Training { model: Model::named(model)?, ..Training::default() }),
+                }
+            }
         };
         // The names are those of the library, so that a flag and a setting cannot differ.
         fn named<T: DeserializeOwned>(flag: &Option<String>) -> Result<Option<T>> {

@@ -137,9 +137,8 @@ fn leading(covariance: &[f64], size: usize) -> Vec<(f64, Vec<f64>)> {
         }
     }
     let images = multiply(&block, covariance, size);
-    let vector = |of: &[f64], k: usize| of[k * size..(k + 1) * size].to_vec();
-    let entry = |at: usize| inner(&vector(&block, at / width), &vector(&images, at % width));
-    let (values, vectors) = eigen((0..width * width).map(entry).collect(), width);
+    let pairs = block.chunks_exact(size).flat_map(|y| images.chunks_exact(size).map(move |image| (y, image)));
+    let (values, vectors) = eigen(pairs.map(|(y, image)| inner(y, image)).collect(), width);
     let direction = |k: usize| {
         let mut direction = vec![0.0; size];
         for (j, y) in block.chunks_exact(size).enumerate() {
