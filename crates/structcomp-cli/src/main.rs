@@ -10,6 +10,9 @@ mod terminal;
 use clap::Parser;
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: structcomp::LargePages = structcomp::LargePages;
+
 fn main() -> ExitCode {
     let args = match config::with_file(std::env::args_os().collect()) {
         Ok(args) => args,

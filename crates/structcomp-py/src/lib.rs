@@ -18,6 +18,9 @@ mod tables;
 mod train;
 mod workers;
 
+#[global_allocator]
+static ALLOCATOR: structcomp::LargePages = structcomp::LargePages;
+
 /// The part of the package that is written in Rust.
 #[pyo3::pymodule]
 mod _native {

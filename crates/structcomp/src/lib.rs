@@ -53,12 +53,12 @@ pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use hops::EncoderKind;
 pub use ids::NodeIds;
 pub use labels::Labels;
-pub use memory::{Budget, peak_rss_bytes};
+pub use memory::{Budget, LargePages, peak_rss_bytes};
 pub use model::{
     Bgrl, BlockGcl, CcaSsg, Coles, Contrast, ContrastReg, Dgi, Ggd, Grace, Model, Mvgrl, Own, OwnLoss,
     OwnObjective, Sce, SpGcl,
 };
-pub use network::Activation;
+pub use network::{Activation, Initial};
 pub use optim::Optimizer;
 pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges, write_text};
 #[cfg(feature = "metis")]

@@ -1,5 +1,9 @@
 //! How much memory may be used, and how much was.
 
+mod pages;
+
+pub use pages::LargePages;
+
 use crate::{Error, Result};
 
 /// The most one allocation driven by a file's contents may take.

@@ -21,8 +21,20 @@ use crate::vectors::{Kernel, Unit};
 use crate::{Features, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// How the weights of a layer start, uniform in ± a bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Initial {
+    /// As those of torch's linear layers: weights and biases up to 1/√inputs.
+    #[default]
+    Linear,
+    /// As those of the usual graph layers: weights up to √(6/(inputs + outputs)), biases of zero.
+    Glorot,
+}
 
 /// A linear map with a bias, batch norm where asked for, then an activation and dropout.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,12 +50,24 @@ pub(crate) struct Layer {
     pub(crate) dropout: f64,
     /// Whether numbers below zero are cut off before the linear map; never in the first layer.
     pub(crate) rectified: bool,
+    /// How its weights start.
+    pub(crate) initial: Initial,
 }
 
 impl Layer {
     /// Without batch norm and dropout.
     pub(crate) fn plain(inputs: usize, outputs: usize, activation: Activation, hops: Hops) -> Self {
-        Self { inputs, outputs, activation, hops, norm: false, dropout: 0.0, rectified: false }
+        let initial = Initial::Linear;
+        Self { inputs, outputs, activation, hops, norm: false, dropout: 0.0, rectified: false, initial }
+    }
+
+    /// Bounds of its initial weights and of its initial bias.
+    fn bounds(&self) -> (f32, f32) {
+        let (inputs, outputs) = (self.inputs.max(1) as f32, self.outputs as f32);
+        match self.initial {
+            Initial::Linear => (1.0 / inputs.sqrt(), 1.0 / inputs.sqrt()),
+            Initial::Glorot => ((6.0 / (inputs + outputs)).sqrt(), 0.0),
+        }
     }
 
     /// What the linear map sees of the result of the layer before.
@@ -151,15 +175,17 @@ impl Network {
         &parameters[self.places[layer].norm.clone()]
     }
 
-    /// Initial parameters as torch's linear layers have them: weights and biases uniform in
-    /// ±1/√inputs; slopes of 1/4; batch norm that changes nothing.
+    /// Initial parameters: weights and biases as each layer asks, slopes of 1/4, batch norm that changes
+    /// nothing.
     pub(crate) fn initial(&self, seed: Seed) -> Vec<f32> {
         let mut parameters = vec![0.25; self.len()];
         for (at, (layer, place)) in self.layers.iter().zip(&self.places).enumerate() {
             let mut rng = seed.stream_at("initial weights", at as u64);
-            let bound = 1.0 / (layer.inputs.max(1) as f32).sqrt();
-            for parameter in &mut parameters[place.weight.start..place.bias.end] {
-                *parameter = bound * (2.0 * rng.random::<f32>() - 1.0);
+            let (of_weights, of_bias) = layer.bounds();
+            for (place, bound) in [(&place.weight, of_weights), (&place.bias, of_bias)] {
+                for parameter in &mut parameters[place.clone()] {
+                    *parameter = bound * (2.0 * rng.random::<f32>() - 1.0);
+                }
             }
             let (scales, shifts) = parameters[place.norm.clone()].split_at_mut(place.norm.len() / 2);
             scales.fill(1.0);
@@ -604,5 +630,16 @@ mod tests {
         let variance = weight.iter().map(|&w| (w * w) as f64).sum::<f64>() / weight.len() as f64;
         assert!((variance / (0.05f64.powi(2) / 3.0) - 1.0).abs() < 0.03);
         assert!(network.slopes(0, &parameters).iter().all(|&slope| slope == 0.25));
+        assert!(network.bias(0, &parameters).iter().any(|b| b.abs() > 0.04));
+    }
+
+    #[test]
+    fn initial_weights_are_those_of_graph_layers_where_asked_for() {
+        let plain = Layer::plain(400, 200, Activation::Prelu, Hops::none());
+        let network = Network::new(vec![Layer { initial: Initial::Glorot, ..plain }]);
+        let parameters = network.initial(Seed(0));
+        let weight = network.weight(0, &parameters);
+        assert!(weight.iter().all(|w| w.abs() <= 0.1) && weight.iter().any(|w| w.abs() > 0.099));
+        assert!(network.bias(0, &parameters).iter().all(|&b| b == 0.0));
     }
 }

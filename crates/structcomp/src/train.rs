@@ -15,7 +15,7 @@ use crate::model::{Caller, Gram, Objective, Plan, Setting, Step, Views};
 use crate::network::{Beside, Layer, Network, Pass, Towers};
 use crate::optim::Adam;
 use crate::{
-    Activation, Budget, Compressed, DropMember, Encoder, EncoderKind, Error, Features, Graph, Model,
+    Activation, Budget, Compressed, DropMember, Encoder, EncoderKind, Error, Features, Graph, Initial, Model,
     Optimizer, OwnObjective, Partition, Result, Seed,
 };
 use rayon::prelude::*;
@@ -61,6 +61,9 @@ pub struct Training {
     /// those remembered from training. By default so after training on clusters, whose rows vary otherwise than
     /// what nodes hear: on Chameleon SP-GCL is worth a third less without.
     pub renormalize: Option<bool>,
+    /// How the weights of the encoder start. By default a GCN on the whole graph starts as graph layers do, whose
+    /// bias of zero does not outweigh features that are small; all else starts as linear layers do.
+    pub initial: Option<Initial>,
     /// The share of numbers that training leaves out behind each layer of the encoder.
     pub dropout: f64,
     /// What the views leave out in training on nodes.
@@ -94,6 +97,7 @@ impl Default for Training {
             activation: None,
             batch_norm: None,
             renormalize: None,
+            initial: None,
             dropout: 0.0,
             augment: Augment::default(),
             stop: Stop::Epochs,
@@ -263,6 +267,7 @@ impl Training {
             norm: self.batch_norm(),
             dropout: self.dropout,
             rectified: false,
+            initial: self.initial.unwrap_or_default(),
         };
         (0..self.layers).map(layer).collect()
     }
@@ -389,6 +394,11 @@ impl<'a> Trainer<'a> {
     ) -> Result<Self> {
         let features = inputs.check(graph)?;
         training.check(features.cols())?;
+        let initial = match (inputs, training.kind()) {
+            (Inputs::Nodes(_), EncoderKind::Gcn) => Initial::Glorot,
+            _ => Initial::Linear,
+        };
+        let training = &Training { initial: Some(training.initial.unwrap_or(initial)), ..training.clone() };
         let network = training.network(features.cols());
         let plan = training.plan();
         let rows = Rows::new(training, inputs, graph, seed)?;

@@ -153,8 +153,13 @@ impl Kernel for Multiply<'_> {
                 let right = &right.steps[start..start + steps];
                 let wide = BLOCK.min(cols.end - panel);
                 for (block, left) in packed.chunks_exact(steps).enumerate() {
-                    session.multiply(left, right, &mut cells);
-                    let first = block * BLOCK;
+                    let (first, at) = (block * BLOCK, block * BLOCK * stride + panel - cols.start);
+                    if let (true, Some(add)) = (wide == BLOCK && first + BLOCK <= rows, sum.in_place()) {
+                        let out = &mut out[at..at + (BLOCK - 1) * stride + BLOCK];
+                        session.multiply(left, right, out, stride, add);
+                        continue;
+                    }
+                    session.multiply(left, right, cells.0.as_flattened_mut(), BLOCK, false);
                     for (row, cells) in (first..rows).zip(&cells.0) {
                         let at = row * stride + panel - cols.start;
                         sum.write(&mut out[at..at + wide], cells);
@@ -166,21 +171,21 @@ impl Kernel for Multiply<'_> {
 }
 
 impl Sum {
+    /// Whether sums go on from what is there, where tiles can see to that.
+    #[inline(always)]
+    fn in_place(self) -> Option<bool> {
+        match self {
+            Self::Set => Some(false),
+            Self::Add(1.0) => Some(true),
+            Self::Add(_) => None,
+        }
+    }
+
     #[inline(always)]
     fn write(self, out: &mut [f32], cells: &[f32; BLOCK]) {
-        match (self, <&mut [f32; BLOCK]>::try_from(&mut *out)) {
-            (Self::Set, Ok(out)) => *out = *cells,
-            (Self::Add(scale), Ok(out)) => {
-                let mut sums = *out;
-                for at in 0..BLOCK {
-                    sums[at] += scale * cells[at];
-                }
-                *out = sums;
-            }
-            (Self::Set, Err(_)) => out.copy_from_slice(&cells[..out.len()]),
-            (Self::Add(scale), Err(_)) => {
-                out.iter_mut().zip(cells).for_each(|(out, cell)| *out += scale * cell);
-            }
+        match self {
+            Self::Set => out.copy_from_slice(&cells[..out.len()]),
+            Self::Add(scale) => out.iter_mut().zip(cells).for_each(|(out, cell)| *out += scale * cell),
         }
     }
 }
@@ -233,47 +238,14 @@ impl Kernel for Pack<'_> {
                     (&edge[..], len)
                 };
                 match transposed {
-                    true => across(from, stride, high, low),
-                    false => along(from, stride, high, low),
+                    true => unit::across(from, stride, high, low),
+                    false => unit::along(from, stride, high, low),
                 }
                 if transposed == (self.role == Role::Left) {
                     transpose(high);
                     transpose(low);
                 }
             }
-        }
-    }
-}
-
-/// 16 lines of 32 numbers, pairs side by side in a line.
-#[inline(always)]
-fn along(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
-    for line in 0..SIDE {
-        let from: &[f32; TERMS] = match from[line * stride..line * stride + TERMS].try_into() {
-            Ok(from) => from,
-            Err(_) => return,
-        };
-        let mut parts = [[0u16; TERMS]; 2];
-        for at in 0..TERMS {
-            let (high, low) = split(from[at]);
-            (parts[0][at], parts[1][at]) = ((high >> 16) as u16, (low >> 16) as u16);
-        }
-        for (tile, parts) in [&mut *high, &mut *low].into_iter().zip(&parts) {
-            tile[line * SIDE..(line + 1) * SIDE].copy_from_slice(bytemuck::cast_slice(parts));
-        }
-    }
-}
-
-/// 32 lines of 16 numbers, pairs one below the other.
-#[inline(always)]
-fn across(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
-    for pair in 0..SIDE {
-        let line = |line: usize| <&[f32; SIDE]>::try_from(&from[line * stride..line * stride + SIDE]);
-        let (Ok(one), Ok(two)) = (line(2 * pair), line(2 * pair + 1)) else { return };
-        for at in 0..SIDE {
-            let (one, two) = (split(one[at]), split(two[at]));
-            high[pair * SIDE + at] = one.0 >> 16 | two.0;
-            low[pair * SIDE + at] = one.1 >> 16 | two.1;
         }
     }
 }
@@ -300,29 +272,13 @@ fn transpose(tile: &mut Tile) {
     }
 }
 
-/// A number as the bits of two of 8 significant bits each; the lower halves are zero.
-#[inline(always)]
-fn split(x: f32) -> (u32, u32) {
-    let high = round(x);
-    (high, round(x - f32::from_bits(high)))
-}
-
-/// To the nearest number of 8 significant bits.
-#[inline(always)]
-fn round(x: f32) -> u32 {
-    let bits = x.to_bits();
-    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) & 0xffff_0000;
-    // Rounding must not carry a number that is none into the sign.
-    if x.is_nan() { 0x7fc0_0000 } else { rounded }
-}
-
 /// The unit's instructions, for which Rust has no names yet.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[allow(unsafe_code)]
 mod unit {
-    use super::{Cells, Step};
+    use super::{BLOCK, SIDE, Step, TERMS, Tile};
     use std::arch::asm;
-    use std::arch::x86_64::{__cpuid_count, _xgetbv};
+    use std::arch::x86_64::*;
 
     /// Asks the processor, then the system, which keeps the unit's registers only for those who asked.
     pub(super) fn is_there() -> bool {
@@ -330,7 +286,8 @@ mod unit {
         const TILE_STATE: u64 = 1 << 17 | 1 << 18;
         const ARCH_PRCTL: i64 = 158;
         const REQUEST: u64 = 0x1023;
-        if !is_x86_feature_detected!("avx512f") || !is_x86_feature_detected!("xsave") {
+        let vectors = is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512bf16");
+        if !vectors || !is_x86_feature_detected!("xsave") {
             return false;
         }
         if __cpuid_count(7, 0).edx & TILES_AND_BF16 != TILES_AND_BF16 {
@@ -353,6 +310,84 @@ mod unit {
     fn xcr0() -> u64 {
         // SAFETY: register 0 is there wherever xsave is switched on.
         unsafe { _xgetbv(0) }
+    }
+
+    /// 16 lines of 32 numbers, pairs side by side in a line.
+    pub(super) fn along(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
+        // SAFETY: only what is packed leads here, and nothing is where the unit, and its vectors, are not.
+        unsafe { split_along(from, stride, high, low) }
+    }
+
+    /// 32 lines of 16 numbers, pairs one below the other.
+    pub(super) fn across(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
+        // SAFETY: as above.
+        unsafe { split_across(from, stride, high, low) }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    fn split_along(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
+        for line in 0..SIDE {
+            let from = &from[line * stride..line * stride + TERMS];
+            let parts = split(numbers(from), numbers(&from[SIDE..]));
+            put(parts.0, &mut high[line * SIDE..]);
+            put(parts.1, &mut low[line * SIDE..]);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    fn split_across(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
+        const PAIRS: [u16; TERMS] = {
+            let mut pairs = [0; TERMS];
+            let mut at = 0;
+            while at < SIDE {
+                (pairs[2 * at], pairs[2 * at + 1]) = (at as u16, (SIDE + at) as u16);
+                at += 1;
+            }
+            pairs
+        };
+        // SAFETY: both have 64 bytes.
+        let pairs = unsafe { _mm512_loadu_si512(PAIRS.as_ptr().cast()) };
+        for pair in 0..SIDE {
+            let line = |line: usize| numbers(&from[line * stride..]);
+            let parts = split(line(2 * pair), line(2 * pair + 1));
+            put(_mm512_permutexvar_epi16(pairs, parts.0), &mut high[pair * SIDE..]);
+            put(_mm512_permutexvar_epi16(pairs, parts.1), &mut low[pair * SIDE..]);
+        }
+    }
+
+    /// 32 numbers as 8 significant bits each, and what these leave of them likewise.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    fn split(first: __m512, second: __m512) -> (__m512i, __m512i) {
+        let high = narrow(first, second);
+        let widened =
+            |half: __m256i| _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(half)));
+        let of_first = widened(_mm512_castsi512_si256(high));
+        let of_second = widened(_mm512_extracti64x4_epi64::<1>(high));
+        (high, narrow(_mm512_sub_ps(first, of_first), _mm512_sub_ps(second, of_second)))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+    fn narrow(first: __m512, second: __m512) -> __m512i {
+        // SAFETY: both are 64 bytes of any contents.
+        unsafe { std::mem::transmute(_mm512_cvtne2ps_pbh(second, first)) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn numbers(from: &[f32]) -> __m512 {
+        let from = &from[..SIDE];
+        // SAFETY: the slice has the 16 numbers that are read.
+        unsafe { _mm512_loadu_ps(from.as_ptr()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn put(numbers: __m512i, to: &mut [u32]) {
+        let to = &mut to[..SIDE];
+        // SAFETY: the slice has the 16 numbers that are written.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), numbers) }
     }
 
     /// All eight tiles of 16 rows of 64 bytes, while it lives; on the thread that it was made on.
@@ -379,26 +414,49 @@ mod unit {
             Self(std::marker::PhantomData)
         }
 
-        /// The product of packed factors, two tiles by two, over all steps.
+        /// The product of packed factors, two tiles by two, over all steps: put into `out`, whose rows are
+        /// `stride` apart, or added to what is there.
         #[inline(always)]
-        pub(super) fn multiply(&self, left: &[Step], right: &[Step], cells: &mut Cells) {
+        pub(super) fn multiply(
+            &self,
+            left: &[Step],
+            right: &[Step],
+            out: &mut [f32],
+            stride: usize,
+            add: bool,
+        ) {
             let steps = left.len().min(right.len());
-            if steps == 0 {
-                return;
-            }
+            assert!(steps > 0 && stride >= BLOCK && out.len() >= (BLOCK - 1) * stride + BLOCK);
+            let lower = SIDE * stride * size_of::<f32>();
             // SAFETY: `self` says that tiles are set up. Each step reads the 4096 bytes of a `Step` of
-            // both slices, which have `steps` of them; 4096 bytes of `cells` are written, its size.
+            // both slices, which have `steps` of them; of `out` 32 numbers are read and written in each of
+            // 32 rows, the last of which ends within it.
             unsafe {
                 asm!(
+                    "test {add}, {add}",
+                    "jz 3f",
+                    "tileloadd tmm0, [{out} + {line}]",
+                    "tileloadd tmm1, [{out} + {line} + 64]",
+                    "tileloadd tmm2, [{below} + {line}]",
+                    "tileloadd tmm3, [{below} + {line} + 64]",
+                    "jmp 2f",
+                    "3:",
                     "tilezero tmm0", "tilezero tmm1", "tilezero tmm2", "tilezero tmm3",
                     "2:",
-                    // high · high
+                    // high · low
                     "tileloadd tmm4, [{left} + {row}]",
-                    "tileloadd tmm6, [{right} + {row}]",
+                    "tileloadd tmm6, [{right} + {row} + 2048]",
                     "tdpbf16ps tmm0, tmm4, tmm6",
                     "tileloadd tmm5, [{left} + {row} + 1024]",
                     "tdpbf16ps tmm2, tmm5, tmm6",
+                    "tileloadd tmm7, [{right} + {row} + 3072]",
+                    "tdpbf16ps tmm1, tmm4, tmm7",
+                    "tileloadd tmm6, [{right} + {row}]",
+                    "tdpbf16ps tmm3, tmm5, tmm7",
+                    // high · high
+                    "tdpbf16ps tmm0, tmm4, tmm6",
                     "tileloadd tmm7, [{right} + {row} + 1024]",
+                    "tdpbf16ps tmm2, tmm5, tmm6",
                     "tdpbf16ps tmm1, tmm4, tmm7",
                     "tileloadd tmm4, [{left} + {row} + 2048]",
                     "tdpbf16ps tmm3, tmm5, tmm7",
@@ -406,28 +464,21 @@ mod unit {
                     "tileloadd tmm5, [{left} + {row} + 3072]",
                     "tdpbf16ps tmm0, tmm4, tmm6",
                     "tdpbf16ps tmm2, tmm5, tmm6",
-                    "tileloadd tmm6, [{right} + {row} + 2048]",
-                    "tdpbf16ps tmm1, tmm4, tmm7",
-                    "tileloadd tmm4, [{left} + {row}]",
-                    "tdpbf16ps tmm3, tmm5, tmm7",
-                    // high · low
-                    "tileloadd tmm5, [{left} + {row} + 1024]",
-                    "tdpbf16ps tmm0, tmm4, tmm6",
-                    "tileloadd tmm7, [{right} + {row} + 3072]",
-                    "tdpbf16ps tmm2, tmm5, tmm6",
                     "tdpbf16ps tmm1, tmm4, tmm7",
                     "tdpbf16ps tmm3, tmm5, tmm7",
                     "add {left}, 4096", "add {right}, 4096", "dec {steps}", "jnz 2b",
-                    "tilestored [{cells} + {line}], tmm0",
-                    "tilestored [{cells} + {line} + 64], tmm1",
-                    "tilestored [{cells} + {line} + 2048], tmm2",
-                    "tilestored [{cells} + {line} + 2112], tmm3",
+                    "tilestored [{out} + {line}], tmm0",
+                    "tilestored [{out} + {line} + 64], tmm1",
+                    "tilestored [{below} + {line}], tmm2",
+                    "tilestored [{below} + {line} + 64], tmm3",
                     left = inout(reg) left.as_ptr() => _,
                     right = inout(reg) right.as_ptr() => _,
                     steps = inout(reg) steps => _,
-                    cells = in(reg) cells.0.as_mut_ptr(),
+                    out = in(reg) out.as_mut_ptr(),
+                    below = in(reg) out.as_mut_ptr().byte_add(lower),
+                    add = in(reg) usize::from(add),
                     row = in(reg) 64usize,
-                    line = in(reg) 128usize,
+                    line = in(reg) stride * size_of::<f32>(),
                     out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
                     out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
                     options(nostack),
@@ -447,11 +498,15 @@ mod unit {
 /// Other machines have no such unit.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod unit {
-    use super::{Cells, Step};
+    use super::{Step, Tile};
 
     pub(super) fn is_there() -> bool {
         false
     }
+
+    pub(super) fn along(_: &[f32], _: usize, _: &mut Tile, _: &mut Tile) {}
+
+    pub(super) fn across(_: &[f32], _: usize, _: &mut Tile, _: &mut Tile) {}
 
     pub(super) struct Session;
 
@@ -460,7 +515,7 @@ mod unit {
             Self
         }
 
-        pub(super) fn multiply(&self, _: &[Step], _: &[Step], _: &mut Cells) {}
+        pub(super) fn multiply(&self, _: &[Step], _: &[Step], _: &mut [f32], _: usize, _: bool) {}
     }
 }
 
@@ -469,18 +524,42 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(clippy::print_stderr)] // says that it was skipped
     fn two_parts_are_nearly_the_number() {
-        for at in 0..100_000u32 {
-            let x = f32::from_bits(0x3000_0000 + at.wrapping_mul(2_654_435_761) % 0x1800_0000);
-            let (high, low) = split(x);
-            assert_eq!((high | low) & 0xffff, 0);
-            let sum = f32::from_bits(high) as f64 + f32::from_bits(low) as f64;
-            assert!((sum / x as f64 - 1.0).abs() < 2f64.powi(-17), "{x}: {sum}");
+        if !available() {
+            eprintln!("skipped: this processor has no tiles");
+            return;
         }
-        for lost in [f32::NAN, f32::from_bits(0x7fff_ffff), f32::from_bits(0xffff_ffff)] {
-            assert!(f32::from_bits(split(lost).0).is_nan());
+        let numbers = |salt: u32| -> Vec<f32> {
+            let number = |at: u32| 0x3000_0000 + (at ^ salt << 16).wrapping_mul(2_654_435_761) % 0x1800_0000;
+            (0..(SIDE * TERMS) as u32).map(|at| f32::from_bits(number(at))).collect()
+        };
+        let parts = |tile: &Tile, pair: usize, at: usize| -> f64 {
+            let both = tile[pair];
+            f32::from_bits(if at == 0 { both << 16 } else { both & 0xffff_0000 }) as f64
+        };
+        let (mut high, mut low) = ([0; SIDE * SIDE], [0; SIDE * SIDE]);
+        for salt in 0..200 {
+            let numbers = numbers(salt);
+            let near = |high: &Tile, low: &Tile, pair: usize, at: usize, x: f32| {
+                let sum = parts(high, pair, at) + parts(low, pair, at);
+                assert!((sum / x as f64 - 1.0).abs() < 2f64.powi(-17), "{x}: {sum}");
+            };
+            unit::along(&numbers, TERMS, &mut high, &mut low);
+            for (place, &x) in numbers.iter().enumerate() {
+                near(&high, &low, place / 2, place % 2, x);
+            }
+            unit::across(&numbers, SIDE, &mut high, &mut low);
+            for (place, &x) in numbers.iter().enumerate() {
+                let (line, column) = (place / SIDE, place % SIDE);
+                near(&high, &low, line / 2 * SIDE + column, line % 2, x);
+            }
         }
-        assert!(f32::from_bits(split(f32::INFINITY).0).is_infinite());
+        let lost = [f32::NAN, f32::from_bits(0x7fff_ffff), f32::INFINITY, f32::NEG_INFINITY];
+        let lines: Vec<f32> = lost.iter().copied().cycle().take(SIDE * TERMS).collect();
+        unit::along(&lines, TERMS, &mut high, &mut low);
+        assert!(parts(&high, 0, 0).is_nan() && parts(&high, 0, 1).is_nan());
+        assert_eq!((parts(&high, 1, 0), parts(&high, 1, 1)), (f64::INFINITY, f64::NEG_INFINITY));
     }
 
     #[test]

@@ -86,7 +86,9 @@ impl Preset {
                 }),
                 row => row.map(FullPreset::cca_ssg),
             },
-            "contrast-reg" => on_clusters()?.map(FullPreset::contrast_reg),
+            "contrast-reg" => {
+                Self::repository(model, dataset).map(|own| FullPreset::contrast_reg(own.training))
+            }
             "sp-gcl" if !HETEROPHILOUS.contains(&dataset) => on_clusters()?.map(FullPreset::sp_gcl),
             _ => Self::repository(model, dataset).map(|preset| FullPreset::recent(preset.training, dataset)),
         };
@@ -156,7 +158,8 @@ impl FullPreset {
     /// With the repository's default, ReLU, all rows become nothing within twenty epochs of its learning rate,
     /// and recover slowly; its other choice, PReLU, does not let them.
     fn contrast_reg(training: Training) -> Self {
-        let ours = &["epochs", "learning-rate", "activation", "feature-norm"];
+        let training = Training { activation: Some(Activation::PreluShared), ..training };
+        let ours = &["activation", "feature-norm"];
         Self { training, feature_norm: FeatureNorm::None, source: "the model's repository", ours }
     }
 
@@ -194,9 +197,9 @@ mod tests {
         }
         let recent = Preset::full("sp-gcl", "chameleon").unwrap().unwrap();
         assert_eq!((recent.training.hidden, recent.feature_norm), (1024, FeatureNorm::RowL1));
-        for model in ["sp-gcl", "contrast-reg"] {
+        for (model, epochs) in [("sp-gcl", 20), ("contrast-reg", 300)] {
             let recent = Preset::full(model, "cora").unwrap().unwrap();
-            assert!(recent.ours.contains(&"activation") && recent.training.epochs <= 50);
+            assert!(recent.ours.contains(&"activation") && recent.training.epochs == epochs);
         }
         // Where there is nothing for whole graphs, what clusters are trained with.
         let on_clusters = Preset::ours("bgrl", "cora").unwrap().unwrap().training;

@@ -1,7 +1,9 @@
 //! Which cells each experiment has.
 
 use super::{Cell, Experiment, Mode, Setup, Task, paper, settings};
-use crate::{Augment, EncoderKind, Error, FeatureNorm, Model, Partitioning, Preset, Result, Training};
+use crate::{
+    Augment, EncoderKind, Error, FeatureNorm, Initial, Model, Partitioning, Preset, Result, Training,
+};
 
 /// The models that the paper trains on clusters.
 pub(super) const MODELS: [&str; 4] = ["sce", "coles", "grace", "cca-ssg"];
@@ -176,13 +178,15 @@ fn recipe(at: &Place) -> Setup {
     Setup { splits: splits.into(), random_clusters: true, ..Setup::default() }
 }
 
-/// Our settings for clusters, with the views that the model's repository has for the whole graph.
+/// Our settings for clusters, with the views that the model's repository has for the whole graph. Both trainings
+/// start from the same weights.
 fn trend(at: &Place) -> Result<Setup> {
     let mut setup = at.setup()?;
     let augment =
         Preset::full(at.model, at.dataset)?.map_or_else(Augment::default, |full| full.training.augment);
     setup.random_clusters = false;
-    setup.training = setup.training.map(|training| Training { augment, ..training });
+    let initial = Some(Initial::Linear);
+    setup.training = setup.training.map(|training| Training { augment, initial, ..training });
     Ok(setup)
 }
 

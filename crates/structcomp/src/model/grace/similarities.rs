@@ -8,7 +8,7 @@ use std::ops::{AddAssign, Range};
 /// Rows of a tile.
 const TILE: usize = 256;
 /// Its columns, so many that making its rows ready for a product costs little beside the product.
-const PANEL: usize = 4 * TILE;
+const PANEL: usize = 2 * TILE;
 
 /// For rows P of length one and E = exp((PPᵀ − 1)/τ) with a diagonal of zeros: the row sums D of E, and
 /// (E ∘ (1/Dᵢ + 1/Dⱼ)) P. At most `kept` bytes of E are stored between the two.
@@ -97,66 +97,85 @@ impl Rows<'_> {
     fn streamed(&self) -> (Vec<f64>, Vec<f32>) {
         let mut sums = vec![0f64; self.count];
         self.panels(&mut sums, 1, |task| {
-            let mut of_panel = vec![0f64; task.panel.len()];
-            task.tiles(|_, out, tile, diagonal| {
-                let (of_rows, of_columns) = tile.exponentials(self, diagonal);
-                add(out, &of_rows);
+            task.tiles(|tile, to| {
+                let (of_rows, of_columns) = tile.exponentials(self, to.diagonal);
+                add(to.rows, &of_rows);
                 // Around the diagonal both halves are computed.
-                if diagonal.is_none() {
-                    add(&mut of_panel, &of_columns);
+                if to.diagonal.is_none() {
+                    add(to.panel, &of_columns);
                 }
             });
-            of_panel
         });
         let inverse = inverses(&sums);
         let mut gradient = vec![0f32; self.p.len()];
         self.panels(&mut gradient, self.width, |task| {
-            let mut of_panel = vec![0f32; task.panel.len() * self.width];
-            let others = &inverse[task.panel.clone()];
-            let panel = Right::here(self.view(task.panel.clone()), task.out.len() / self.width);
-            task.tiles(|rows, out, tile, diagonal| {
-                tile.exponentials(self, diagonal);
-                for (row, values) in rows.clone().zip(tile.values.chunks_mut(others.len())) {
+            let (others, first) = (&inverse[task.panel.clone()], task.panel.start == 0);
+            task.tiles(|tile, to| {
+                tile.exponentials(self, to.diagonal);
+                for (row, values) in to.range.clone().zip(tile.values.chunks_mut(others.len())) {
                     self.unit.run(Weigh { values, own: inverse[row], others });
                 }
                 let weights = View::new(tile.values, others.len());
-                panel.multiply(weights, out, Sum::Add(1.0));
-                if diagonal.is_none() {
-                    let rows = Right::here(self.view(rows), others.len());
-                    rows.multiply(weights.t(), &mut of_panel, Sum::Add(1.0));
+                // What was never written to must not be read first: that costs a trap a page more.
+                let sum = if first { Sum::Set } else { Sum::Add(1.0) };
+                to.of_panel.multiply(weights, to.rows, sum);
+                if to.diagonal.is_none() {
+                    let rows = Right::here(self.view(to.range), others.len());
+                    rows.multiply(weights.t(), to.panel, Sum::Add(1.0));
                 }
             });
-            of_panel
         });
         (sums, gradient)
     }
 
     /// Goes over the lower half of E by panels of columns. A panel's rows are shared out to tasks, which add
-    /// to their own rows of `out` and answer with what they have for the panel's rows.
-    fn panels<T: Copy + Send + Sync + AddAssign>(
+    /// to their own rows of `out`, and what they have for the panel's rows to sums of their own.
+    fn panels<T: Copy + Default + Send + Sync + AddAssign>(
         &self,
         out: &mut [T],
         width: usize,
-        task: impl Fn(Task<T>) -> Vec<T> + Sync,
+        task: impl Fn(Task<T>) + Sync,
     ) {
         /// So many that threads are kept busy; a fixed number, so that sums have a fixed order.
         const TASKS: usize = 8;
+        // Kept from panel to panel, since the system takes its time to hand out as much.
+        let mut rooms: Vec<Room<T>> = (0..TASKS).map(|_| Room::default()).collect();
         for first in (0..self.count).step_by(PANEL) {
             let panel = first..(first + PANEL).min(self.count);
             let share = (self.count - first).div_ceil(TASKS).next_multiple_of(TILE);
-            let answers: Vec<Vec<T>> = out[first * width..]
-                .par_chunks_mut(share * width)
-                .enumerate()
-                .map(|(at, out)| {
-                    task(Task { rows: self, panel: panel.clone(), first: first + at * share, out, width })
-                })
-                .collect();
+            let of_panel = self.view(panel.clone());
+            let (across, of_panel) =
+                (Right::new(of_panel.t(), self.count - first), Right::new(of_panel, self.count - first));
+            let shares = out[first * width..].par_chunks_mut(share * width);
+            let tasks = shares.len();
+            shares.zip(&mut rooms).enumerate().for_each(|(at, (out, room))| {
+                let first = first + at * share;
+                let panel = panel.clone();
+                task(Task {
+                    rows: self,
+                    panel,
+                    first,
+                    across: &across,
+                    of_panel: &of_panel,
+                    out,
+                    width,
+                    room,
+                });
+            });
             let own = &mut out[panel.start * width..panel.end * width];
-            for answer in answers {
-                own.iter_mut().zip(answer).for_each(|(out, add)| *out += add);
+            for room in &rooms[..tasks] {
+                own.iter_mut().zip(&room.sums).for_each(|(out, &add)| *out += add);
             }
         }
     }
+}
+
+/// What a task works in.
+#[derive(Default)]
+struct Room<T> {
+    products: Vec<f32>,
+    /// What it adds to the panel's rows.
+    sums: Vec<T>,
 }
 
 /// Some rows of a panel.
@@ -164,23 +183,40 @@ struct Task<'a, T> {
     rows: &'a Rows<'a>,
     panel: Range<usize>,
     first: usize,
+    /// The panel's rows as columns, and as they are.
+    across: &'a Right<'a>,
+    of_panel: &'a Right<'a>,
     out: &'a mut [T],
     width: usize,
+    room: &'a mut Room<T>,
 }
 
-impl<T> Task<'_, T> {
-    /// Hands out products tile by tile: the rows, their part of `out`, and where the diagonal starts.
-    fn tiles(self, mut each: impl FnMut(Range<usize>, &mut [T], &mut Tile, Option<usize>)) {
-        let mut values = vec![0f32; TILE * self.panel.len()];
-        let panel = self.rows.view(self.panel.clone());
-        let panel = Right::here(panel.t(), self.out.len() / self.width);
-        for (at, out) in self.out.chunks_mut(TILE * self.width).enumerate() {
-            let start = self.first + at * TILE;
-            let rows = start..start + out.len() / self.width;
-            let values = &mut values[..rows.len() * self.panel.len()];
-            panel.multiply(self.rows.view(rows.clone()), values, Sum::Set);
-            let diagonal = (start < self.panel.end).then(|| start - self.panel.start);
-            each(rows, out, &mut Tile { values, stride: self.panel.len(), first: 0 }, diagonal);
+/// Where what comes of a tile goes.
+struct To<'a, T> {
+    /// The tile's rows.
+    range: Range<usize>,
+    /// Where the diagonal starts, if it meets the tile.
+    diagonal: Option<usize>,
+    of_panel: &'a Right<'a>,
+    rows: &'a mut [T],
+    panel: &'a mut [T],
+}
+
+impl<T: Copy + Default> Task<'_, T> {
+    /// Hands out products tile by tile.
+    fn tiles(self, mut each: impl FnMut(&mut Tile, To<T>)) {
+        let Self { rows: all, panel, first, across, of_panel, out, width, room } = self;
+        room.products.resize(TILE * panel.len(), 0.0);
+        room.sums.clear();
+        room.sums.resize(panel.len() * width, T::default());
+        for (at, rows) in out.chunks_mut(TILE * width).enumerate() {
+            let start = first + at * TILE;
+            let range = start..start + rows.len() / width;
+            let values = &mut room.products[..range.len() * panel.len()];
+            across.multiply(all.view(range.clone()), values, Sum::Set);
+            let diagonal = (start < panel.end).then(|| start - panel.start);
+            let mut tile = Tile { values, stride: panel.len(), first: 0 };
+            each(&mut tile, To { range, diagonal, of_panel, rows, panel: &mut room.sums });
         }
     }
 }

@@ -1,0 +1,67 @@
+//! The system's allocator, with large pages for what is large.
+//!
+//! An epoch on a whole graph takes and gives back matrices of tens of megabytes, and the system hands out
+//! each of their small pages in a trap of its own: half of the time of such an epoch (Contrast-Reg on Pubmed,
+//! `structcomp train pubmed --mode full --model contrast-reg`, is twice as fast with this).
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+/// An allocator for programs: `#[global_allocator] static ALLOCATOR: LargePages = LargePages;`.
+///
+/// It asks the system for large pages, where it has them, for pieces of 4 MiB and more; all else is left to
+/// the system's allocator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LargePages;
+
+/// Two large pages of most systems: in smaller pieces hardly one would lie whole.
+const LARGE: usize = 4 << 20;
+
+#[allow(unsafe_code)] // the trait is unsafe to implement and to call
+// SAFETY: every piece is the system allocator's own, taken and given back by its rules.
+unsafe impl GlobalAlloc for LargePages {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise is passed on, here and below.
+        advised(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        advised(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        advised(unsafe { System.realloc(piece, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(piece, layout) }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[inline]
+fn advised(piece: *mut u8, size: usize) -> *mut u8 {
+    const PAGE: usize = 4096;
+    if size >= LARGE && !piece.is_null() {
+        let before = piece.addr() % PAGE;
+        #[allow(unsafe_code)] // a call of the system
+        // SAFETY: this advice changes no contents, and whatever else lies on the first page may have it too.
+        // Refused, it is of no consequence.
+        unsafe {
+            libc::madvise(
+                piece.wrapping_sub(before).cast(),
+                (before + size) / PAGE * PAGE,
+                libc::MADV_HUGEPAGE,
+            )
+        };
+    }
+    piece
+}
+
+#[cfg(not(target_os = "linux"))]
+#[inline]
+fn advised(piece: *mut u8, _: usize) -> *mut u8 {
+    piece
+}
