@@ -136,9 +136,8 @@ def compare(binary, folder, names, rounds, which):
     speed = peak()
     print(f"two threads, hidden {HIDDEN}, best of {rounds}; the floor is the flops of its products at {speed / 1e9:.0f} GFLOP/s,")
     print("which PyTorch's product of two 4096×4096 matrices reaches; ms an epoch, set-up once.")
-    # Autograd keeps several matrices of a row and a column for each cluster, too much for many clusters.
-    modules = {"autograd": "autograd", "by hand": "models"} if which == "small" else {"by hand": "models"}
-    print("PyTorch with autograd, where memory allows, and with gradients written by hand.\n")
+    modules = {"autograd": "autograd", "by hand": "models"}
+    print("PyTorch with autograd, and with gradients written by hand.\n")
     theirs = "".join(f"{what:>11}{'ratio':>7}" for what in modules)
     print(
         f"{'model':8} {'dataset':17}{'ours':>11}{theirs}  {'forms':15}{'Mflop':>9}{'floor':>11}{'ours/floor':>12}{'set-up':>9}"

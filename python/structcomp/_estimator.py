@@ -73,7 +73,7 @@ class StructComp:
     **parameters
         All other parameters of the model (``tau``, ``lambda_``, ``alpha``, ``negatives``,
         ``projection``, ``reach``, …), of training (``drop_member``, ``optimizer``, ``hops``,
-        ``activation``, ``inner_activation``, ``batch_norm``, ``renormalize``, ``dropout``,
+        ``activation``, ``inner_activation``, ``batch_norm``, ``renormalize``, ``initial``, ``dropout``,
         ``patience``, …) and of partitioning (``imbalance``, ``max_size``, ``refine``, …), by the
         names that they have in Rust.
 
