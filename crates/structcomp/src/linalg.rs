@@ -101,12 +101,12 @@ pub(crate) struct Right<'a> {
 impl<'a> Right<'a> {
     /// For products with `rows` rows of left factors in all.
     pub(crate) fn new(view: View<'a>, rows: usize) -> Self {
-        Self { view, packed: tiles_pay(view, rows).then(|| Packed::new(view)) }
+        Self { view, packed: if tiles_pay(view, rows) { Packed::new(view) } else { None } }
     }
 
     /// The same on this thread alone, for one of many.
     pub(crate) fn here(view: View<'a>, rows: usize) -> Self {
-        Self { view, packed: tiles_pay(view, rows).then(|| Packed::here(view)) }
+        Self { view, packed: if tiles_pay(view, rows) { Packed::here(view) } else { None } }
     }
 
     /// `out = A B`, or `out += scale · A B`, on this thread, with the part of B in `terms` and `cols`.
@@ -269,11 +269,11 @@ mod tests {
 
     #[test]
     fn threads_change_nothing() {
-        let (a, b) = (numbers(700 * 90, 3), numbers(90 * 50, 4));
+        let (a, b) = (numbers(700 * 600, 3), numbers(600 * 50, 4));
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let mut out = vec![0.0; 700 * 50];
-            pool.install(|| product(&mut out, View::new(&a, 90), View::new(&b, 50), Sum::Set));
+            let mut out = vec![0.5; 700 * 50];
+            pool.install(|| product(&mut out, View::new(&a, 600), View::new(&b, 50), Sum::Add(1.0)));
             out
         };
         let one = run(1);

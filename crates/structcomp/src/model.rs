@@ -211,7 +211,7 @@ impl Setting<'_> {
 pub(crate) struct Loss {
     pub(crate) value: f64,
     pub(crate) gradient: Vec<f32>,
-    /// How alike two views of a row are, 1 where they are the same; none for models of one view.
+    /// How alike two views of a row are, 1 where they are the same, where that tells how far training has got.
     pub(crate) agreement: Option<f64>,
     /// The gradient of the model's own parameters.
     pub(crate) of_own: Vec<f32>,

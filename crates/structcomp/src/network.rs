@@ -184,7 +184,9 @@ impl Network {
             let (of_weights, of_bias) = layer.bounds();
             for (place, bound) in [(&place.weight, of_weights), (&place.bias, of_bias)] {
                 for parameter in &mut parameters[place.clone()] {
-                    *parameter = bound * (2.0 * rng.random::<f32>() - 1.0);
+                    let drawn = bound * (2.0 * rng.random::<f32>() - 1.0);
+                    // No zero below zero.
+                    *parameter = if bound > 0.0 { drawn } else { 0.0 };
                 }
             }
             let (scales, shifts) = parameters[place.norm.clone()].split_at_mut(place.norm.len() / 2);
@@ -640,6 +642,6 @@ mod tests {
         let parameters = network.initial(Seed(0));
         let weight = network.weight(0, &parameters);
         assert!(weight.iter().all(|w| w.abs() <= 0.1) && weight.iter().any(|w| w.abs() > 0.099));
-        assert!(network.bias(0, &parameters).iter().all(|&b| b == 0.0));
+        assert!(network.bias(0, &parameters).iter().all(|b| b.to_bits() == 0));
     }
 }

@@ -115,8 +115,8 @@ pub struct Epoch {
     pub number: usize,
     /// The loss before its step.
     pub loss: f64,
-    /// How far training has got, from 0 on: of models of two views how alike the views of a row are, of the
-    /// others which share of the embedding's effective rank has been lost since the first epoch.
+    /// How far training has got, from 0 on: of CCA-SSG how alike the views of a row are, of models of one view
+    /// which share of the embedding's effective rank has been lost since the first epoch; of others nothing is known.
     pub settled: f64,
 }
 

@@ -46,25 +46,26 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    pub(super) fn new(right: View) -> Self {
-        let mut packed = Self::room(right);
+    /// None where the processor has no such unit.
+    pub(super) fn new(right: View) -> Option<Self> {
+        let mut packed = Self::room(right)?;
         let depth = packed.depth.max(1);
         packed.steps.par_chunks_mut(depth).enumerate().for_each(|(panel, steps)| pack(right, panel, steps));
-        packed
+        Some(packed)
     }
 
     /// The same on this thread alone.
-    pub(super) fn here(right: View) -> Self {
-        let mut packed = Self::room(right);
+    pub(super) fn here(right: View) -> Option<Self> {
+        let mut packed = Self::room(right)?;
         let depth = packed.depth.max(1);
         packed.steps.chunks_mut(depth).enumerate().for_each(|(panel, steps)| pack(right, panel, steps));
-        packed
+        Some(packed)
     }
 
-    fn room(right: View) -> Self {
+    fn room(right: View) -> Option<Self> {
         let (terms, cols) = right.shape();
         let depth = terms.div_ceil(TERMS);
-        Self { steps: spare::take(depth * cols.div_ceil(BLOCK)), depth }
+        available().then(|| Self { steps: spare::take(depth * cols.div_ceil(BLOCK)), depth })
     }
 
     /// `out = A B`, or `out += scale · A B`, of the part of B in `terms` and `cols`, both of which start at
@@ -272,7 +273,7 @@ fn transpose(tile: &mut Tile) {
     }
 }
 
-/// The unit's instructions, for which Rust has no names yet.
+/// The unit's instructions, for which Rust has no names yet, and the vectors that pack for it.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[allow(unsafe_code)]
 mod unit {
@@ -286,11 +287,16 @@ mod unit {
         const TILE_STATE: u64 = 1 << 17 | 1 << 18;
         const ARCH_PRCTL: i64 = 158;
         const REQUEST: u64 = 0x1023;
-        let vectors = is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512bf16");
+        let vectors = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512bf16");
         if !vectors || !is_x86_feature_detected!("xsave") {
             return false;
         }
-        if __cpuid_count(7, 0).edx & TILES_AND_BF16 != TILES_AND_BF16 {
+        #[allow(unused_unsafe)] // older compilers call it unsafe
+        // SAFETY: every processor of this architecture has the instruction.
+        let features = unsafe { __cpuid_count(7, 0) }.edx;
+        if features & TILES_AND_BF16 != TILES_AND_BF16 {
             return false;
         }
         // SAFETY: the processor has xsave, and a system that runs AVX-512 has switched it on.
@@ -314,7 +320,7 @@ mod unit {
 
     /// 16 lines of 32 numbers, pairs side by side in a line.
     pub(super) fn along(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
-        // SAFETY: only what is packed leads here, and nothing is where the unit, and its vectors, are not.
+        // SAFETY: only [`Packed`] leads here, which there is none of where `is_there` has not found these vectors.
         unsafe { split_along(from, stride, high, low) }
     }
 
@@ -579,15 +585,18 @@ mod tests {
         let (rows, terms, cols) = (75, 700, 90);
         let numbers = |count: usize| (0..count).map(|i| (i * 7919 % 23) as f32 - 11.0).collect::<Vec<_>>();
         let (a, b) = (numbers(rows * terms), numbers(terms * cols));
-        let packed = Packed::new(View::new(&b, cols));
+        let packed = Packed::new(View::new(&b, cols)).unwrap();
         let left = View::new(&a, terms).part(0..rows, 64..terms);
-        let mut out = vec![5.0; rows * 100];
-        packed.multiply(left, (64..terms, 32..cols), &mut out[3..], 100, Sum::Add(0.5));
-        for (row, col) in [(0, 0), (74, 57), (31, 32), (40, 3)] {
-            let sum: f32 = (64..terms).map(|t| a[row * terms + t] * b[t * cols + 32 + col]).sum();
-            assert_eq!(out[row * 100 + 3 + col], 5.0 + 0.5 * sum, "{row} {col}");
+        for (how, kept, scale) in [(Sum::Add(0.5), 5.0, 0.5), (Sum::Add(1.0), 5.0, 1.0), (Sum::Set, 0.0, 1.0)]
+        {
+            let mut out = vec![5.0; rows * 100];
+            packed.multiply(left, (64..terms, 32..cols), &mut out[3..], 100, how);
+            for (row, col) in [(0, 0), (74, 57), (31, 32), (40, 3), (20, 20)] {
+                let sum: f32 = (64..terms).map(|t| a[row * terms + t] * b[t * cols + 32 + col]).sum();
+                assert_eq!(out[row * 100 + 3 + col], kept + scale * sum, "{row} {col}");
+            }
+            // Nothing else was written to.
+            assert!(out.chunks(100).all(|row| row[..3] == [5.0; 3] && row[61..].iter().all(|&x| x == 5.0)));
         }
-        // Nothing else was written to.
-        assert!(out.chunks(100).all(|row| row[..3] == [5.0; 3] && row[61..].iter().all(|&x| x == 5.0)));
     }
 }

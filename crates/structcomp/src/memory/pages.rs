@@ -1,8 +1,8 @@
 //! The system's allocator, with large pages for what is large.
 //!
 //! An epoch on a whole graph takes and gives back matrices of tens of megabytes, and the system hands out
-//! each of their small pages in a trap of its own: half of the time of such an epoch (Contrast-Reg on Pubmed,
-//! `structcomp train pubmed --mode full --model contrast-reg`, is twice as fast with this).
+//! each of their small pages in a trap of its own. Five epochs of Contrast-Reg on Pubmed (`structcomp train
+//! pubmed --mode full --model contrast-reg --epochs 5`) take 9.1 s with this and 13.7 s without.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -64,4 +64,24 @@ fn advised(piece: *mut u8, size: usize) -> *mut u8 {
 #[inline]
 fn advised(piece: *mut u8, _: usize) -> *mut u8 {
     piece
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // So all tests of the library run with it.
+    #[global_allocator]
+    static ALLOCATOR: LargePages = LargePages;
+
+    #[test]
+    fn large_pieces_keep_what_is_in_them() {
+        assert!(vec![0u8; 3 * LARGE + 17].iter().all(|&byte| byte == 0));
+        let mut numbers: Vec<usize> = Vec::new();
+        (0..LARGE).for_each(|number| numbers.push(number));
+        assert!(numbers.iter().enumerate().all(|(at, &number)| at == number));
+        numbers.truncate(100);
+        numbers.shrink_to_fit();
+        assert!(numbers.iter().copied().eq(0..100));
+    }
 }

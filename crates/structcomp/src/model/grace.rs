@@ -42,7 +42,6 @@ impl Contrastive for Grace {
             encoder: EncoderKind::Gcn,
             activation: Activation::Prelu,
             head: Some(Head { width, activation: Activation::Elu, rectified: false }),
-            agrees: true,
             ..Plan::default()
         }
     }
@@ -88,8 +87,8 @@ impl Objective for Views {
             row.iter_mut().zip(partner).for_each(|(g, partner)| *g = scale * (*g - 2.0 * partner));
         });
         rows.backward(&mut gradient);
-        let agreement = Some(agreement / (2 * count) as f64);
-        Ok(Loss { value, gradient, agreement, of_own: Vec::new() })
+        // Rows share a direction from the start, so how alike partners are does not tell how far training has got.
+        Ok(Loss { value, gradient, agreement: None, of_own: Vec::new() })
     }
 }
 

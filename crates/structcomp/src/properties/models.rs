@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    Activation, Compressed, Encoder, Inputs, Origin, Partitioning, Stop, Trainer, Training, Weights, data,
+    Activation, Compressed, Encoder, EncoderKind, Initial, Inputs, Origin, Partitioning, Stop, Trainer,
+    Training, Weights, data,
 };
 
 /// Six epochs of a model with all that training may have.
@@ -52,6 +53,33 @@ fn every_model_gives_the_same_bytes_for_any_number_of_threads() {
 }
 
 #[test]
+fn weights_start_as_the_model_and_the_rows_ask() {
+    let graph = Graph::from_edges(6, &[(0, 1), (1, 2), (3, 4)]).unwrap();
+    let x = dense(6, numbers(12, 1));
+    let partition = crate::Partition::new(vec![0, 0, 1, 1, 2, 2]).unwrap();
+    let compressed = Compressed::new(&x, &partition).unwrap();
+    let (clusters, nodes) = (Inputs::Clusters(&compressed), Inputs::Nodes(&x));
+    let model =
+        |name: &str| Training { model: Model::named(name).unwrap(), hidden: 4, ..Training::default() };
+    let sgc = Training { encoder: Some(EncoderKind::Sgc), ..model("grace") };
+    let asked = |initial| Training { initial: Some(initial), ..model("grace") };
+    let cases = [
+        (model("grace"), clusters, false),
+        (model("grace"), nodes, true),
+        (sgc, nodes, false),
+        (model("sce"), nodes, false),
+        (model("dgi"), clusters, true),
+        (asked(Initial::Glorot), clusters, true),
+        (asked(Initial::Linear), nodes, false),
+    ];
+    for (training, inputs, without_bias) in cases {
+        let trainer = Trainer::new(&training, inputs, &graph, Seed(0)).unwrap();
+        let untrained = trainer.finish().unwrap().untrained;
+        assert_eq!(untrained.layers[0].bias.iter().all(|&b| b == 0.0), without_bias, "{training:?}");
+    }
+}
+
+#[test]
 fn settings_that_make_no_sense_are_refused() {
     let graph = Graph::from_edges(6, &[(0, 1), (1, 2), (3, 4)]).unwrap();
     let x = dense(6, numbers(12, 1));
@@ -85,6 +113,10 @@ fn settings_that_make_no_sense_are_refused() {
         (Training { patience: Some(0), ..dgi() }, "patience must be at least 1"),
         (Training { renormalize: Some(true), ..dgi() }, "no batch norm to renormalize"),
         (Training { stop: Stop::Auto, ..dgi() }, "no measure to stop by"),
+        (
+            Training { stop: Stop::Auto, model: Model::named("grace").unwrap(), ..dgi() },
+            "no measure to stop by",
+        ),
         (Training { standardize: true, ..ggd() }, "cannot be standardised"),
         (Training { standardize: true, batch_norm: Some(true), ..ggd() }, "cannot be standardised"),
     ];

@@ -155,8 +155,8 @@ fn heterophilous(at: &Place) -> Result<Setup> {
     let full = Place { mode: Mode::Full, ..*at }.setup()?;
     let own = Preset::ours(at.model, at.dataset)?.map(|preset| preset.training);
     let mut training = own.or(full.training);
-    // Running statistics of batch norm have seen too few epochs; on clusters they are always made anew. It also
-    // takes back whatever scale and bias weights start with, so both start alike.
+    // Running statistics of batch norm have seen too few epochs; on clusters they are always made anew.
+    // Batch norm takes back whatever scale and bias weights start with, so both start alike.
     if let (Mode::Full, Some(training)) = (at.mode, &mut training) {
         (training.renormalize, training.initial) = (Some(true), Some(Initial::Linear));
     }

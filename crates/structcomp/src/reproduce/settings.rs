@@ -78,6 +78,9 @@ fn values(training: &Training, setup: &Setup, mode: Mode) -> Vec<Setting> {
     let text = |value: &dyn Fn() -> serde_json::Result<Value>| value().map_or_else(|_| String::new(), kind);
     add("encoder", text(&|| serde_json::to_value(training.encoder)));
     add("activation", text(&|| serde_json::to_value(training.activation)));
+    if training.initial.is_some() {
+        add("initial", text(&|| serde_json::to_value(training.initial)));
+    }
     if mode == Mode::Full || setup.feature_norm != FeatureNorm::None {
         add("feature-norm", text(&|| serde_json::to_value(setup.feature_norm)));
     }

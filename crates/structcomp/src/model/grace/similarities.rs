@@ -143,9 +143,10 @@ impl Rows<'_> {
         for first in (0..self.count).step_by(PANEL) {
             let panel = first..(first + PANEL).min(self.count);
             let share = (self.count - first).div_ceil(TASKS).next_multiple_of(TILE);
-            let of_panel = self.view(panel.clone());
-            let (across, of_panel) =
-                (Right::new(of_panel.t(), self.count - first), Right::new(of_panel, self.count - first));
+            let (rows, of_panel) = (self.count - first, self.view(panel.clone()));
+            let across = Right::new(of_panel.t(), rows);
+            // Sums of similarities are not multiplied by anything.
+            let of_panel = Right::new(of_panel, if width > 1 { rows } else { 0 });
             let shares = out[first * width..].par_chunks_mut(share * width);
             let tasks = shares.len();
             shares.zip(&mut rooms).enumerate().for_each(|(at, (out, room))| {
@@ -358,6 +359,29 @@ mod tests {
             };
             let one = run(1);
             assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
+        }
+    }
+
+    /// Wide enough for tiles, where there are any, and with several tiles to a task.
+    #[test]
+    fn many_rows_streamed_are_as_stored() {
+        let (count, width) = (2 * PANEL + 8 * TILE + 90, 40);
+        let p: Vec<f32> = some_rows(count, width, 3).iter().map(|x| x * 0.15).collect();
+        let run = |threads: usize, kept: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| sums_and_gradient(&p, width, 0.5, kept, &mut Vec::new()))
+        };
+        let (stored, streamed) = (run(2, usize::MAX), run(1, 0));
+        assert!(streamed == run(3, 0));
+        assert!(stored.0.iter().zip(&streamed.0).all(|(a, b)| (a / b - 1.0).abs() < 1e-4));
+        assert!(stored.1.iter().zip(&streamed.1).all(|(a, b)| (a - b).abs() < 1e-4));
+    }
+
+    #[test]
+    fn a_single_row_is_like_no_other() {
+        for kept in [usize::MAX, 0] {
+            let (sums, gradient) = sums_and_gradient(&[0.6, 0.8], 2, 0.5, kept, &mut Vec::new());
+            assert_eq!((sums, gradient), (vec![0.0], vec![0.0; 2]));
         }
     }
 }
