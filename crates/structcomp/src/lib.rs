@@ -53,7 +53,7 @@ pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
 pub use hops::EncoderKind;
 pub use ids::NodeIds;
 pub use labels::Labels;
-pub use memory::{Budget, LargePages, peak_rss_bytes};
+pub use memory::{Budget, LargePages, give_back_memory, peak_rss_bytes};
 pub use model::{
     Bgrl, BlockGcl, CcaSsg, Coles, Contrast, ContrastReg, Dgi, Ggd, Grace, Model, Mvgrl, Own, OwnLoss,
     OwnObjective, Sce, SpGcl,

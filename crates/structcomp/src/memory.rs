@@ -2,7 +2,7 @@
 
 mod pages;
 
-pub use pages::LargePages;
+pub use pages::{LargePages, give_back_memory};
 
 use crate::{Error, Result};
 

@@ -217,6 +217,7 @@ impl Settings {
         let trained = trainer.finish()?;
         seconds.train = lap.time();
         drop(compressed);
+        structcomp::give_back_memory();
         Ok(Outcome { training, trained, clusters, seconds, mode: self.mode, interrupted })
     }
 
