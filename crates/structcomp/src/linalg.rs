@@ -178,9 +178,14 @@ pub(crate) fn symmetric_product(out: &mut [f32], a: View, b: View) {
         let left = a.rows(first..first + rows);
         b.multiply_part(left, (0..terms, first..size), out, first, Sum::Set);
     });
-    for row in 1..size {
-        for col in 0..row / SHARE * SHARE {
-            out[row * size + col] = out[col * size + row];
+    // Block by block, since what is read lies a whole row apart.
+    for first in (SHARE..size).step_by(SHARE) {
+        for start in (0..first).step_by(SHARE) {
+            for row in first..(first + SHARE).min(size) {
+                for col in start..start + SHARE {
+                    out[row * size + col] = out[col * size + row];
+                }
+            }
         }
     }
 }
