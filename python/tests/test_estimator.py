@@ -218,7 +218,9 @@ def test_models_with_state_of_their_own(small):
     again = pickle.loads(pickle.dumps(trained.encoder_))
     assert (structcomp.embed(again, small) == trained.embedding_).all()
     glorot = StructComp(**given, initial="glorot").fit(small)
-    assert (glorot.loss_history_ != trained.loss_history_).any() and glorot.get_params()["initial"] == "glorot"
+    assert (glorot.loss_history_ != trained.loss_history_).any() and glorot.get_params()[
+        "initial"
+    ] == "glorot"
     with pytest.raises(ValueError, match="unknown variant `zeros`, expected `linear` or `glorot`"):
         StructComp(**given, initial="zeros").fit(small)
     full = StructComp(model="dgi", mode="full", patience=2, hidden=16, epochs=40, random_state=0).fit(small)
