@@ -139,8 +139,8 @@ impl Encoder {
     /// The embedding some rows at a time, in order, for one that need not be held at once.
     ///
     /// Besides the graph and the features this holds two blocks of rows where there is one layer with one hop
-    /// and it makes rows wider; else, with a row a node, what the last layer sees or its result before the last
-    /// hop, whichever is narrower, and what that is made from.
+    /// that makes rows no narrower; else, with a row a node, what the last layer sees or its result before the
+    /// last hop, whichever is narrower, and what that is made from.
     pub fn embed_rows(
         &self,
         graph: &Graph,
@@ -295,7 +295,7 @@ impl EncoderLayer {
             self.activation.apply(rows, &bias, &self.slopes);
             sink(rows)
         };
-        let narrow = self.inputs() < width && matches!(*h, Features::Dense(_));
+        let narrow = self.inputs() <= width && matches!(*h, Features::Dense(_));
         if let (true, Some(hops @ 1..), Features::Dense(x)) = (narrow, self.hops.as_power(), &*h) {
             // Of the last hop only the rows at hand, so that none of it is held.
             let inputs = self.inputs();
