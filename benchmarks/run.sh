@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds ours, prepares theirs, and runs one benchmark: run.sh spmm | load | partition [WHICH] | train [WHICH] | pipeline
+# Builds ours, prepares theirs, and runs one benchmark: run.sh spmm | load | partition [WHICH] | train [WHICH] | whole [DATASET...] | pipeline
 set -eu
 cd "$(dirname "$0")/.."
-name=${1:?usage: benchmarks/run.sh spmm|load|partition [small|products|scaling|streaming]|train [small|large]|pipeline}
+name=${1:?usage: benchmarks/run.sh spmm|load|partition [small|products|scaling|streaming]|train [small|large]|whole [DATASET...]|pipeline}
 shift
 
 venv=${BENCH_VENV:-target/bench-venv}
@@ -16,7 +16,9 @@ if [ "$name" = pipeline ]; then
     ours=$release/structcomp
     cargo build --quiet --release --package structcomp-cli
 else
-    ours=$release/examples/bench_$name
-    cargo build --quiet --release --package structcomp --example "bench_$name"
+    example=bench_$name
+    [ "$name" = whole ] && example=bench_train
+    ours=$release/examples/$example
+    cargo build --quiet --release --package structcomp --example "$example"
 fi
 exec "$venv/bin/python" "benchmarks/$name.py" "$ours" "$@"

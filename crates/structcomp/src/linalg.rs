@@ -8,7 +8,7 @@ mod sparse;
 mod symmetric;
 mod tiles;
 
-pub(crate) use elementwise::{dot, exp, map_columns, sum_of_products};
+pub(crate) use elementwise::{copied, dot, exp, map_columns, sum_of_products, zeros};
 pub(crate) use sparse::{add_sparse_product, add_sparse_rows, transposed};
 pub(crate) use symmetric::{Cholesky, add_gram, multiply};
 

@@ -16,7 +16,7 @@ pub(crate) use norm::LEAST_VARIANCE;
 pub(crate) use towers::{Beside, Towers};
 
 use crate::hops::Hops;
-use crate::linalg::{Sum, View, product};
+use crate::linalg::{Sum, View, copied, product, zeros};
 use crate::vectors::{Kernel, Unit};
 use crate::{Features, Seed};
 use rand::RngExt;
@@ -215,7 +215,10 @@ impl Network {
     /// What follows the linear map of a layer that is not told by its result.
     fn finished(&self, at: usize, parameters: &[f32], kept: &[f32], pass: Pass) -> Vec<f32> {
         let layer = &self.layers[at];
-        let mut out = self.rescaled(at, parameters, kept).into_owned();
+        let mut out = match self.rescaled(at, parameters, kept) {
+            Cow::Borrowed(same) => copied(same),
+            Cow::Owned(rescaled) => rescaled,
+        };
         layer.activation.apply(&mut out, &vec![0.0; layer.outputs], self.slopes(at, parameters));
         self.drop_out(at, &mut out, pass);
         out
@@ -247,13 +250,13 @@ impl Network {
                 kept.push(Vec::new());
                 continue;
             }
-            let mut out = vec![0.0; x.rows() * layer.outputs];
+            let mut out = zeros(x.rows() * layer.outputs);
             let weight = self.weight(at, parameters);
             let (mut bias, slopes) = (Cow::Borrowed(self.bias(at, parameters)), self.slopes(at, parameters));
             if at == 0 {
                 first_layer::forward(x, weight, layer.outputs, &mut out);
             } else if at == 1 && joined {
-                let mut both = vec![0.0; x.cols() * layer.outputs];
+                let mut both = zeros(x.cols() * layer.outputs);
                 let (first, second) = (self.weight(0, parameters), View::new(weight, layer.outputs));
                 product(&mut both, View::new(first, layer.inputs), second, Sum::Set);
                 product(
@@ -353,7 +356,7 @@ impl Network {
             // Where there are many rows, what is no longer needed makes room for what follows.
             let cut = layer.rectified.then(|| input.into_owned());
             drop(result);
-            let mut of_input = vec![0.0; x.rows() * layer.inputs];
+            let mut of_input = zeros(x.rows() * layer.inputs);
             let weight = View::new(self.weight(at, parameters), layer.outputs);
             product(&mut of_input, of, weight.t(), Sum::Set);
             if let Some(cut) = cut {
@@ -377,7 +380,7 @@ impl Network {
     /// second gives.
     fn backward_joined(&self, parameters: &[f32], x: &Features, of_output: &[f32], gradient: &mut [f32]) {
         let (inputs, between, outputs) = (x.cols(), self.layers[1].inputs, self.layers[1].outputs);
-        let mut of_both = vec![0.0; inputs * outputs];
+        let mut of_both = zeros(inputs * outputs);
         first_layer::backward(x, of_output, outputs, &mut of_both);
         let of_both = View::new(&of_both, outputs);
         let (first, second) = (&self.places[0], &self.places[1]);

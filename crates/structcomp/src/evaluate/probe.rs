@@ -2,6 +2,7 @@
 
 mod fit;
 mod layers;
+mod softmax;
 
 use super::logistic::{Classifier, count_right};
 use super::{Accuracy, Nodes, over_splits};
@@ -128,6 +129,8 @@ impl Probe {
     /// ```
     pub fn classify(&self, x: &Features, labels: &Labels, splits: &SplitSet, seed: Seed) -> Result<Accuracy> {
         self.check()?;
+        let key = seed.key("probe");
+        let seed_of = |number: usize| Seed(mix(key ^ mix(number as u64)));
         let hidden: Vec<usize>;
         let fit = match self {
             Self::Logistic { c } => {
@@ -151,21 +154,13 @@ impl Probe {
                     batch: mlp.batch.unwrap_or(usize::MAX),
                 }
             }
-            Self::Softmax(softmax) => Fit {
-                hidden: &[],
-                start: Start::Xavier,
-                dropout: 0.0,
-                learning_rate: softmax.learning_rate as f32,
-                weight_decay: softmax.weight_decay as f32,
-                epochs: softmax.epochs,
-                interval: softmax.interval,
-                batch: usize::MAX,
-            },
+            Self::Softmax(softmax) => {
+                let nodes = over_splits(x, labels, splits, |_, nodes| Ok(nodes))?;
+                let seeds: Vec<Seed> = (0..nodes.len()).map(seed_of).collect();
+                return softmax.accuracies(x, labels.classes(), &nodes, &seeds).map(Accuracy::over);
+            }
         };
-        let key = seed.key("probe");
-        let judge = |number: usize, nodes: Nodes| {
-            fit.accuracy(x, labels.classes(), &nodes, Seed(mix(key ^ mix(number as u64))))
-        };
+        let judge = |number: usize, nodes: Nodes| fit.accuracy(x, labels.classes(), &nodes, seed_of(number));
         over_splits(x, labels, splits, judge).map(Accuracy::over)
     }
 

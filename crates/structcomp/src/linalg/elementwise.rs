@@ -20,6 +20,24 @@ pub(crate) fn exp(x: f32) -> f32 {
     fraction * f32::from_bits(exponent)
 }
 
+/// So many zeros. Memory that was used before is cleared by all threads; what is larger than allocators keep
+/// comes from the system, which clears it when it is first written to.
+pub(crate) fn zeros(count: usize) -> Vec<f32> {
+    const KEPT: usize = (32 << 20) / size_of::<f32>();
+    match count {
+        KEPT.. => vec![0.0; count],
+        _ => rayon::iter::repeat_n(0.0, count).with_min_len(SHARE).collect(),
+    }
+}
+
+/// A copy, by all threads.
+pub(crate) fn copied(values: &[f32]) -> Vec<f32> {
+    values.par_iter().with_min_len(SHARE).copied().collect()
+}
+
+/// Numbers that are not worth splitting.
+const SHARE: usize = 1 << 14;
+
 /// a·b, added up in lanes and these in double precision.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
     let mut sum = 0.0;

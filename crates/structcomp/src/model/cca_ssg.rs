@@ -1,7 +1,7 @@
 //! CCA-SSG: two views correlated column by column, columns decorrelated from each other.
 
 use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views, positive};
-use crate::linalg::{Sum, View, map_columns, product, sum_of_products, symmetric_product};
+use crate::linalg::{Sum, View, map_columns, product, sum_of_products, symmetric_product, zeros};
 use crate::network::column_moments;
 use crate::{Activation, EncoderKind, Error, Result};
 use rayon::prelude::*;
@@ -51,7 +51,7 @@ impl Objective for CcaSsg {
         if rows < 2 {
             return Err(Error::Input("columns of a single row cannot be standardised".into()));
         }
-        let mut standardized = vec![0f32; z.len()];
+        let mut standardized = zeros(z.len());
         let (first, second) = standardized.split_at_mut(half);
         let first = Standardized::new(&z[..half], width, first);
         let second = Standardized::new(&z[half..], width, second);
@@ -82,7 +82,7 @@ pub(super) fn decorrelated(
     let z = View::new(own, width);
     // The smaller of ZᵀZ and ZZᵀ is computed, and ZZᵀZ by it.
     let size = rows.min(width);
-    let mut products = vec![0f32; size * size];
+    let mut products = zeros(size * size);
     let apart = if rows < width {
         symmetric_product(&mut products, z, z.t());
         product(gradient, View::new(&products, rows), z, Sum::Set);

@@ -4,7 +4,7 @@
 //! it. Or by the Gram matrix G = XᵀMX, as T = tr(WᵀGW) + …, whose size does not depend on the rows.
 
 use super::{Loss, Objective};
-use crate::linalg::{Sum, View, dot, product, sum_of_products, symmetric_product};
+use crate::linalg::{Sum, View, dot, product, sum_of_products, symmetric_product, zeros};
 use crate::network::column_sums;
 use crate::vectors::{Kernel, Unit};
 use crate::{Dense, Features, Result};
@@ -38,7 +38,7 @@ impl Form {
     /// MZ for rows of `width` numbers.
     fn times(&self, z: &[f32], width: usize) -> Vec<f32> {
         const ROWS: usize = 16;
-        let mut out = vec![0f32; z.len()];
+        let mut out = zeros(z.len());
         let unit = Unit::widest();
         out.par_chunks_mut(ROWS * width).enumerate().for_each(|(task, out)| {
             unit.run(Differences { form: self, first: task * ROWS, z, width, out });

@@ -2,7 +2,7 @@
 
 use crate::Csr;
 use crate::hops::Hops;
-use crate::linalg::{add_sparse_product, transposed};
+use crate::linalg::{add_sparse_product, transposed, zeros};
 use std::convert::Infallible;
 
 /// Who hears whom, and how loudly: a square matrix and its transpose, which differ where edges were
@@ -32,7 +32,7 @@ impl Messages {
 
 fn through(matrix: &Csr, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
     let hop = |rows: &[f32]| {
-        let mut out = vec![0.0; rows.len()];
+        let mut out = zeros(rows.len());
         add_sparse_product(matrix, rows, width, &mut out);
         Ok::<_, Infallible>(out)
     };

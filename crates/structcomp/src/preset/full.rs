@@ -26,7 +26,7 @@ type GraceRow = (&'static str, [f64; 2], [f64; 2], usize);
 const GRACE: [GraceRow; 5] = [
     ("cora", [0.2, 0.4], [0.3, 0.4], 10),
     ("citeseer", [0.2, 0.0], [0.3, 0.2], 30),
-    ("pubmed", [0.4, 0.1], [0.0, 0.2], 10),
+    ("pubmed", [0.4, 0.1], [0.0, 0.2], 80),
     ("amazon-photo", [0.3, 0.5], [0.1, 0.1], 10),
     ("amazon-computers", [0.6, 0.3], [0.2, 0.3], 5),
 ];

@@ -1,4 +1,4 @@
-//! Cells that measure training, each in processes of its own: one by the clock, one for its memory.
+//! Cells that measure training, each in processes of its own: some by the clock, one for its memory.
 
 use super::judge::scaled;
 use super::outcome::Cost;
@@ -22,6 +22,9 @@ struct Request {
     /// Whether it looks at memory, and else at the clock.
     memory: bool,
 }
+
+/// How many processes measure by the clock, one after the other.
+const PROCESSES: usize = 3;
 
 /// Measures a cell with `program`, the command line of this library.
 pub(super) fn cost(
@@ -56,8 +59,15 @@ pub(super) fn cost(
         }
         serde_json::from_slice(&output.stdout).map_err(wrong)
     };
-    let by_the_clock = ask(false)?;
-    Ok(Cost { bytes: ask(true)?.bytes, ..by_the_clock })
+    // Others may be at work on the machine for a while: the fastest of a few processes says what the work takes.
+    let mut fastest = ask(false)?;
+    for _ in 1..PROCESSES {
+        let again = ask(false)?;
+        if again.seconds_per_epoch < fastest.seconds_per_epoch {
+            fastest = again;
+        }
+    }
+    Ok(Cost { bytes: ask(true)?.bytes, ..fastest })
 }
 
 fn wrong(error: serde_json::Error) -> Error {

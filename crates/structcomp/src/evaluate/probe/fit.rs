@@ -29,7 +29,7 @@ pub(super) enum Start {
 }
 
 /// Nodes judged at once: their hidden layers need memory, and there may be millions of nodes.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 
 impl Fit<'_> {
     /// The share of test nodes told right, in percent, at the epoch best for the validation nodes.
@@ -55,9 +55,7 @@ impl Fit<'_> {
                 adam.step(&mut parameters, &gradient);
                 step += 1;
                 if !loss.is_finite() || !parameters.iter().all(|parameter| parameter.is_finite()) {
-                    return Err(Error::Input(format!(
-                        "the probe went beyond all numbers in epoch {epoch}; scale the embedding or lower the learning rate"
-                    )));
+                    return Err(beyond_all_numbers(epoch));
                 }
             }
             let right = |nodes: &[(u32, u32)]| right(&layers, &parameters, &averages, x, nodes);
@@ -83,7 +81,19 @@ fn rows_of(x: &Features, nodes: &[(u32, u32)]) -> (Features, Vec<u32>) {
     (x.select(&numbers), classes)
 }
 
-/// How many of the nodes are told right; of equally likely classes the first is taken.
+pub(super) fn beyond_all_numbers(epoch: usize) -> Error {
+    Error::Input(format!(
+        "the probe went beyond all numbers in epoch {epoch}; scale the embedding or lower the learning rate"
+    ))
+}
+
+/// Of equally likely classes the first.
+pub(super) fn likeliest(logits: &[f32]) -> u32 {
+    let first = |best: usize, class: usize| if logits[class] > logits[best] { class } else { best };
+    (0..logits.len()).fold(0, first) as u32
+}
+
+/// How many of the nodes are told right.
 fn right(
     layers: &Layers,
     parameters: &[f32],
@@ -94,10 +104,6 @@ fn right(
     let block = |nodes: &[(u32, u32)]| {
         let (rows, classes) = rows_of(x, nodes);
         let logits = layers.predict(parameters, averages, &rows);
-        let likeliest = |row: &[f32]| {
-            let first = |best: usize, class: usize| if row[class] > row[best] { class } else { best };
-            (0..row.len()).fold(0, first) as u32
-        };
         logits
             .chunks_exact(layers.classes())
             .zip(&classes)

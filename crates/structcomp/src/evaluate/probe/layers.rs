@@ -298,7 +298,7 @@ fn scale_and_shift(h: &mut [f32], scale: &[f32], shift: &[f32]) {
     });
 }
 
-fn add_to_rows(h: &mut [f32], bias: &[f32]) {
+pub(super) fn add_to_rows(h: &mut [f32], bias: &[f32]) {
     h.par_chunks_mut(bias.len()).with_min_len(ROWS).for_each(|row| {
         row.iter_mut().zip(bias).for_each(|(value, bias)| *value += bias);
     });

@@ -1,6 +1,6 @@
 //! Similarities of all pairs of rows, of which only as many are held at once as memory allows.
 
-use crate::linalg::{Right, Sum, View, exp};
+use crate::linalg::{Right, Sum, View, exp, zeros};
 use crate::vectors::{Kernel, Unit};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
@@ -78,7 +78,7 @@ impl Rows<'_> {
                 });
             }
         });
-        let mut out = vec![0f32; self.p.len()];
+        let mut out = zeros(self.p.len());
         let (all, p) = (View::new(e, count), Right::new(self.view(0..count), count));
         drop(transposed);
         out.par_chunks_mut(block * width).enumerate().for_each(|(at, out)| {
@@ -107,7 +107,7 @@ impl Rows<'_> {
             });
         });
         let inverse = inverses(&sums);
-        let mut gradient = vec![0f32; self.p.len()];
+        let mut gradient = zeros(self.p.len());
         self.panels(&mut gradient, self.width, |task| {
             let (others, first) = (&inverse[task.panel.clone()], task.panel.start == 0);
             task.tiles(|tile, to| {

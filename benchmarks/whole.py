@@ -1,0 +1,118 @@
+"""Training on clusters against the whole graph, as the paper compares them, and ours on clusters beside both.
+
+usage: whole.py OUR_BINARY [DATASET ...]
+       whole.py --theirs FOLDER FORM      is another side, whole or clusters
+"""
+
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import torch
+
+import as_written
+from rounds import SETTINGS, Side
+from train import MODELS, SMALL, Prepared
+
+# What is freed goes back to the system, so that the most held is the most needed.
+FREED = SETTINGS | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
+
+# The paper's: megabytes and seconds of an epoch on the whole graph, then on clusters.
+PAPER = {
+    "sce": [(82, 0.003, 23, 0.002), (159, 0.004, 59, 0.002), (1831, 0.027, 54, 0.003), (329, 0.006, 16, 0.002), (920, 0.015, 29, 0.002)],
+    "coles": [(115, 0.004, 24, 0.002), (204, 0.004, 60, 0.003), (1851, 0.033, 61, 0.003), (378, 0.015, 21, 0.003), (1018, 0.031, 39, 0.003)],
+    "grace": [(441, 0.017, 37, 0.009), (714, 0.025, 72, 0.009), (11677, 0.252, 194, 0.009), (1996, 0.106, 59, 0.008), (5943, 0.197, 54, 0.008)],
+    "cca-ssg": [(132, 0.010, 38, 0.006), (225, 0.011, 71, 0.005), (825, 0.123, 85, 0.006), (1197, 0.112, 41, 0.005), (2418, 0.210, 40, 0.005)],
+}
+
+
+def theirs(folder, form):
+    torch.set_num_threads(2)
+    prepared = {}
+    print("ready", flush=True)
+    for line in sys.stdin:
+        model, name, warm, epochs = line.split()
+        if name not in prepared:
+            prepared[name] = Prepared(folder, name)
+        data, adjacency = prepared[name].data, prepared[name].adjacency
+        torch.manual_seed(0)
+        training = as_written.trainer(data, adjacency, prepared[name].settings[model], form)
+        for _ in range(int(warm)):
+            training.step()
+        start = time.perf_counter()
+        for _ in range(int(epochs)):
+            loss = training.step()
+        print((time.perf_counter() - start) / int(epochs), loss, flush=True)
+        del training
+
+
+class Sides:
+    """Processes of their own for one cell, whose first run loads the data and everything else that stays."""
+
+    def __init__(self, commands, line, settings):
+        self.sides = [Side(name, command, settings) for name, command in commands.items()]
+        self.line = line
+        for side in self.sides:
+            side.run(f"{line} 0 1")
+            side.idle = side.anonymous()
+            side.seconds.clear(), side.memory.clear()
+
+    def run(self, rounds, epochs):
+        for _ in range(rounds):
+            for side, count in zip(self.sides, epochs):
+                side.run(f"{self.line} 1 {count}")
+        for side in self.sides:
+            side.finish()
+
+
+def cell(commands, model, name, rounds):
+    """Seconds of an epoch and bytes above the loaded data, of each side."""
+    line = f"{model} {name}"
+    clock, memory = Sides(commands, line, SETTINGS), Sides(commands, line, FREED)
+    clock.run(rounds, [1 if model == "grace" else 3, 20, 20])
+    memory.run(1, [1, 2, 2])
+    return [min(side.seconds) for side in clock.sides], [max(side.memory) for side in memory.sides]
+
+
+def ratios(values, of_paper):
+    whole, clusters, ours = values
+    return whole / clusters, whole / ours, of_paper[0] / of_paper[1]
+
+
+def main(binary, *names):
+    rounds, names = int(os.environ.get("ROUNDS", 3)), names or SMALL
+    binary = pathlib.Path(binary).resolve()
+    print(f"two threads, the paper's settings, best of {rounds}; memory is the most above the loaded data.\n")
+    print(f"{'':27}{'ms an epoch':^57}  {'MB':^57}")
+    columns = f"{'whole':>10}{'clusters':>10}{'ours':>9}{'ratio':>8}{'to ours':>11}{'paper':>9}"
+    print(f"{'model':9}{'dataset':18}{columns}  {columns}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            subprocess.run([str(binary), "prepare", name, folder], check=True)
+            commands = {form: [sys.executable, __file__, "--theirs", folder, form] for form in ("whole", "clusters")}
+            commands["ours"] = [binary, "run", folder]
+            means = []
+            for model in MODELS:
+                seconds, bytes = cell(commands, model, name, rounds)
+                megabytes, time_whole, megabytes_clusters, time_clusters = PAPER[model][SMALL.index(name)]
+                of_time = ratios(seconds, (time_whole, time_clusters))
+                of_memory = ratios(bytes, (megabytes, megabytes_clusters))
+                means.append(of_time + of_memory)
+                times = "".join(f"{1e3 * value:{width}.2f}" for value, width in zip(seconds, (10, 10, 9)))
+                held = "".join(f"{value / 1e6:{width}.1f}" for value, width in zip(bytes, (10, 10, 9)))
+                factors = ["".join(f"{r:{w}.1f}" for r, w in zip(of, (8, 11, 9))) for of in (of_time, of_memory)]
+                print(f"{model:9}{name:18}{times}{factors[0]}  {held}{factors[1]}", flush=True)
+            mean = [statistics.mean(column) for column in zip(*means)]
+            factors = ["".join(f"{r:{w}.1f}" for r, w in zip(of, (8, 11, 9))) for of in (mean[:3], mean[3:])]
+            print(f"{'mean':9}{name:18}{'':29}{factors[0]}  {'':29}{factors[1]}\n", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--theirs":
+        theirs(pathlib.Path(sys.argv[2]), sys.argv[3])
+    else:
+        main(*sys.argv[1:])
