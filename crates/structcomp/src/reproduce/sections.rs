@@ -40,7 +40,8 @@ fn missing(order: &[String], cells: &[&Finished]) -> Option<String> {
         few if few <= FEW => format!(": {}", left.join(", ")),
         _ => String::new(),
     };
-    Some(format!("{} of {} cells have not been run{names}.", left.len(), order.len()))
+    let have = if left.len() == 1 { "has" } else { "have" };
+    Some(format!("{} of {} cells {have} not been run{names}.", left.len(), order.len()))
 }
 
 /// How often cells were trained and judged; seldom more than one way.
@@ -49,13 +50,16 @@ fn protocol(cells: &[&Finished]) -> String {
     let mut ways: Vec<String> = Vec::new();
     for finished in cells.iter().filter(judged) {
         let super::Repeats { seeds, runs, .. } = finished.repeats;
-        let seeds = if seeds == 1 { "One training seed".into() } else { format!("{seeds} training seeds") };
-        let way = format!("{seeds}, up to {runs} splits each; ± is the deviation over splits.");
+        let seeds = if seeds == 1 { "one training seed".into() } else { format!("{seeds} training seeds") };
+        let way = format!("{seeds}, up to {runs} splits each");
         if !ways.contains(&way) {
             ways.push(way);
         }
     }
-    ways.join(" Other cells: ")
+    match ways.is_empty() {
+        true => String::new(),
+        false => format!("Each cell: {}. ± is the deviation over splits.", ways.join("; others ")),
+    }
 }
 
 /// A dataset as people call it; synthetic ones say so.

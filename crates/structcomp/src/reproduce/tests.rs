@@ -119,7 +119,7 @@ fn reports_are_made_of_finished_cells() {
     let markdown = std::fs::read_to_string(folder.path().join("results.md")).unwrap();
     assert!(markdown.contains("| SCE | Cora | clusters | 81.6 ± 0.9 | 81.00 ± 1.00 | -0.60 |"), "{markdown}");
     assert!(markdown.contains("0 of 1 cells are within 1.5 points"), "{markdown}");
-    assert!(markdown.contains("Further off: cora/sce/full -11.00"), "{markdown}");
+    assert!(markdown.contains("Further below: cora/sce/full -11.00"), "{markdown}");
     assert!(markdown.contains("38 of 40 cells have not been run."), "{markdown}");
     assert!(markdown.contains("(figures/compression.svg)"), "{markdown}");
     assert!(folder.path().join("figures/compression.svg").exists());

@@ -120,19 +120,23 @@ fn notes(cells: &[(&Cell, &Judged)]) -> Vec<String> {
             .filter_map(|(cell, judged)| Some((*cell, judged.ours.mean - cell.paper?.mean)))
             .collect();
         if !beside.is_empty() {
-            let far: Vec<String> = beside
-                .iter()
-                .filter(|(_, difference)| difference.abs() > FAR)
-                .map(|(cell, difference)| format!("{} {difference:+.2}", cell.name()))
-                .collect();
-            let near = beside.len() - far.len();
-            let off =
-                if far.is_empty() { String::new() } else { format!(" Further off: {}.", far.join(", ")) };
-            let what = described(mode);
-            notes.push(format!(
-                "Trained on {what}, {near} of {} cells are within {FAR} points of the paper's number.{off}",
+            let far = |sign: f64| -> Vec<String> {
+                let far = beside.iter().filter(|(_, difference)| sign * difference > FAR);
+                far.map(|(cell, difference)| format!("{} {difference:+.2}", cell.name())).collect()
+            };
+            let (above, below) = (far(1.0), far(-1.0));
+            let near = beside.len() - above.len() - below.len();
+            let mut note = format!(
+                "Trained on {}, {near} of {} cells are within {FAR} points of the paper's number.",
+                described(mode),
                 beside.len()
-            ));
+            );
+            for (where_to, cells) in [("above", above), ("below", below)] {
+                if !cells.is_empty() {
+                    note += &format!(" Further {where_to}: {}.", cells.join(", "));
+                }
+            }
+            notes.push(note);
         }
         let wins = |control: &dyn Fn(&Judged) -> Option<f64>| {
             let known: Vec<bool> =

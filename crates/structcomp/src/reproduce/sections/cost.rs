@@ -48,6 +48,18 @@ pub(super) fn parts(cells: &[&Finished]) -> (Vec<Table>, Vec<Figure>, Vec<String
             .collect(),
         texts: 2,
     };
+    let mut datasets: Vec<&str> = Vec::new();
+    pairs.iter().map(|pair| &pair.name[1][..]).for_each(|name| {
+        if !datasets.contains(&name) {
+            datasets.push(name);
+        }
+    });
+    let means = Table {
+        caption: "Ratios in the mean over the models".into(),
+        head: vec!["data", "time", "paper's time", "memory", "paper's memory"],
+        rows: datasets.iter().map(|data| means(data, &pairs)).collect(),
+        texts: 1,
+    };
     let figure = |name: &str, title: &str, axis: &str, of: &dyn Fn(&Cost) -> Option<f64>| {
         let rows = pairs.iter().map(|pair| Row {
             name: pair.name.join(", "),
@@ -66,7 +78,26 @@ pub(super) fn parts(cells: &[&Finished]) -> (Vec<Table>, Vec<Figure>, Vec<String
     ];
     let threads = pairs.iter().filter_map(|pair| pair.small.or(pair.full)).map(|cost| cost.threads).max();
     let notes = threads.map(|threads| format!("Measured with {threads} threads.")).into_iter().collect();
-    (vec![seconds, memory], figures.into_iter().flatten().collect(), notes)
+    (vec![means, seconds, memory], figures.into_iter().flatten().collect(), notes)
+}
+
+/// Of a dataset, where all its pairs have both sides.
+fn means(data: &str, pairs: &[Pair]) -> Vec<String> {
+    let own = || pairs.iter().filter(|pair| pair.name[1] == data);
+    let mean = |of: &dyn Fn(&Pair) -> Option<f64>| -> String {
+        let ratios: Option<Vec<f64>> = own().map(of).collect();
+        ratios
+            .map_or("–".into(), |ratios| format!("{:.1}", ratios.iter().sum::<f64>() / ratios.len() as f64))
+    };
+    let seconds = |cost: &Cost| Some(cost.seconds_per_epoch);
+    let bytes = |cost: &Cost| cost.bytes.map(|bytes| bytes as f64);
+    vec![
+        data.to_owned(),
+        mean(&|pair| pair.ratio(&seconds)),
+        mean(&|pair| pair.printed(&|cost| cost.seconds)),
+        mean(&|pair| pair.ratio(&bytes)),
+        mean(&|pair| pair.printed(&|cost| cost.megabytes)),
+    ]
 }
 
 fn pairs<'a>(cells: &[&'a Finished]) -> Vec<Pair<'a>> {
@@ -90,6 +121,16 @@ fn pairs<'a>(cells: &[&'a Finished]) -> Vec<Pair<'a>> {
 }
 
 impl Pair<'_> {
+    /// The whole graph over clusters.
+    fn ratio(&self, of: &dyn Fn(&Cost) -> Option<f64>) -> Option<f64> {
+        Some(self.full.and_then(of)? / self.small.and_then(of)?)
+    }
+
+    /// The same in the paper.
+    fn printed(&self, of: &dyn Fn(&PublishedCost) -> f64) -> Option<f64> {
+        self.paper.as_ref().map(|(full, small)| of(full) / of(small))
+    }
+
     fn row(
         &self,
         of: &dyn Fn(&Cost) -> Option<f64>,
@@ -99,8 +140,8 @@ impl Pair<'_> {
     ) -> Vec<String> {
         let none = || "–".to_owned();
         let (full, small) = (self.full.and_then(of), self.small.and_then(of));
-        let ratio = full.zip(small).map(|(full, small)| format!("{:.1}", full / small));
-        let paper = self.paper.as_ref().map(|(full, small)| format!("{:.1}", printed(full) / printed(small)));
+        let [ratio, paper] =
+            [self.ratio(of), self.printed(printed)].map(|ratio| ratio.map(|ratio| format!("{ratio:.1}")));
         let mut row = self.name.to_vec();
         row.extend([full.map(text), small.map(text), ratio, paper].map(|cell| cell.unwrap_or_else(none)));
         if with_stages {
