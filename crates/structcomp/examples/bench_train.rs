@@ -1,4 +1,4 @@
-//! Our side of `benchmarks/train.py`.
+//! Our side of `benchmarks/train.py` and `benchmarks/whole.py`.
 //!
 //! - `prepare DATASET FOLDER` splits a dataset and writes its graph, features, clusters and the paper's
 //!   settings to FOLDER for the other side. Synthetic data takes the settings of what it stands in for.

@@ -5,6 +5,7 @@ mod coarse;
 pub use coarse::{CoarseWeights, Coarsening};
 pub(crate) use coarse::{from_rows, normalized};
 
+use crate::linalg::zeros;
 use crate::vectors::{Kernel, Unit};
 use crate::{Csr, Dense, Error, Features, Partition, Result, Seed};
 use rand::RngExt;
@@ -70,11 +71,12 @@ impl<'a> Compressed<'a> {
                 "there are features for {rows} nodes, but clusters of {nodes}"
             )));
         }
-        let features = means(source, partition.clusters(), |cluster| partition.members(cluster).into())?;
+        let members = |cluster| partition.members(cluster).into();
+        let features = means(source, partition.clusters(), mostly_filled(source, partition), members)?;
         Ok(Self { source, partition, features })
     }
 
-    /// X_c, one row a cluster.
+    /// X_c, one row a cluster; dense where that takes less memory.
     pub fn features(&self) -> &Features {
         &self.features
     }
@@ -92,7 +94,12 @@ impl<'a> Compressed<'a> {
     /// The second view of an epoch: means over the members that are not dropped, at least one of each
     /// cluster. Each cluster and epoch has a random stream of its own.
     pub fn drop_member(&self, how: DropMember, seed: Seed, epoch: usize) -> Result<Features> {
-        means(self.source, self.partition.clusters(), |cluster| self.kept(how, seed, epoch, cluster).into())
+        let kept = |cluster| self.kept(how, seed, epoch, cluster).into();
+        means(self.source, self.partition.clusters(), self.is_dense(), kept)
+    }
+
+    fn is_dense(&self) -> bool {
+        matches!(self.features, Features::Dense(_))
     }
 
     /// `first`, one row a cluster, and below it the second view of an epoch.
@@ -142,7 +149,7 @@ impl<'a> Compressed<'a> {
 impl Compressed<'_> {
     /// What the rows would be if each node had the features of another: PᵀX with the rows of X permuted.
     pub(crate) fn corrupted(&self, source: &[u32]) -> Result<Features> {
-        means(self.source, self.partition.clusters(), |cluster| {
+        means(self.source, self.partition.clusters(), self.is_dense(), |cluster| {
             let members = self.partition.members(cluster).iter();
             let mut members: Vec<u32> = members.map(|&node| source[node as usize]).collect();
             // Sums are rounded in an order that does not depend on the draw.
@@ -155,19 +162,29 @@ impl Compressed<'_> {
 /// Clusters averaged by one task.
 const TASK: usize = 16;
 
-/// The mean row of each group of rows.
+/// Whether the mean rows of clusters have entries in more than half of their places, by a sample of them: as dense rows
+/// they then take less memory.
+fn mostly_filled(x: &Features, partition: &Partition) -> bool {
+    const SAMPLE: usize = 64;
+    let Features::Sparse(x) = x else { return true };
+    let step = partition.clusters().div_ceil(SAMPLE).max(1);
+    let (mut rows, mut places) = (Rows::new(x.cols()), 0);
+    for cluster in (0..partition.clusters() as u32).step_by(step) {
+        rows.push(x, partition.members(cluster));
+        places += x.cols();
+    }
+    2 * rows.indices.len() > places
+}
+
+/// The mean row of each group of rows, dense or as they are.
 fn means<'p>(
     x: &Features,
     groups: usize,
+    dense: bool,
     members: impl Fn(u32) -> std::borrow::Cow<'p, [u32]> + Sync,
 ) -> Result<Features> {
     match x {
-        Features::Dense(dense) => {
-            let mut out = vec![0.0; groups * dense.cols()];
-            dense_means(x, &mut out, members);
-            Dense::new(groups, dense.cols(), out).map(Features::Dense)
-        }
-        Features::Sparse(x) => {
+        Features::Sparse(x) if !dense => {
             let tasks: Vec<usize> = (0..groups).step_by(TASK).collect();
             let rows = |first: &usize| {
                 let mut rows = Rows::new(x.cols());
@@ -177,7 +194,9 @@ fn means<'p>(
                 (rows.ends, rows.indices, rows.values)
             };
             let blocks: Vec<_> = tasks.par_iter().map(rows).collect();
-            let (mut offsets, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+            let entries = blocks.iter().map(|(_, indices, _)| indices.len()).sum();
+            let (mut indices, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+            let mut offsets = vec![0u64];
             for (ends, more_indices, more_values) in blocks {
                 let base = indices.len() as u64;
                 offsets.extend(ends.into_iter().map(|end| base + end));
@@ -185,6 +204,11 @@ fn means<'p>(
                 values.extend(more_values);
             }
             Csr::new(x.cols(), offsets, indices, values).map(Features::Sparse)
+        }
+        _ => {
+            let mut out = zeros(groups * x.cols());
+            dense_means(x, &mut out, members);
+            Dense::new(groups, x.cols(), out).map(Features::Dense)
         }
     }
 }
@@ -293,6 +317,33 @@ mod tests {
         // 1 and -1 cancel out and leave no entry.
         let x = sparse();
         assert_eq!(Compressed::new(&x, &partition).unwrap().features().nonzeros(), 3);
+    }
+
+    #[test]
+    fn rows_that_are_mostly_filled_are_dense_and_the_same() {
+        // Each of 60 nodes has every third column; three nodes in a row have all of them.
+        let (nodes, cols) = (60u32, 9u32);
+        let indices: Vec<u32> =
+            (0..nodes).flat_map(|node| (0..cols).filter(move |c| c % 3 == node % 3)).collect();
+        let values: Vec<f32> = (1..=indices.len()).map(|at| (at % 7) as f32 - 3.5).collect();
+        let offsets: Vec<u64> = (0..=nodes as u64).map(|node| 3 * node).collect();
+        let x = Features::Sparse(Csr::new(cols as usize, offsets, indices, values).unwrap());
+        let of_size = |size: u32| Partition::new((0..nodes).map(|node| node / size).collect()).unwrap();
+        for (size, dense) in [(1, false), (2, true), (3, true)] {
+            let partition = of_size(size);
+            let compressed = Compressed::new(&x, &partition).unwrap();
+            assert_eq!(compressed.is_dense(), dense);
+            let order: Vec<u32> = (0..nodes).rev().collect();
+            let groups = partition.clusters();
+            let sparse = means(&x, groups, false, |cluster| partition.members(cluster).into()).unwrap();
+            assert_eq!(compressed.features().to_dense(), sparse.to_dense());
+            for view in [
+                compressed.drop_member(DropMember::Half, Seed(1), 2).unwrap(),
+                compressed.corrupted(&order).unwrap(),
+            ] {
+                assert_eq!(matches!(view, Features::Dense(_)), dense);
+            }
+        }
     }
 
     #[test]

@@ -336,7 +336,6 @@ pub struct Trainer<'a> {
     rows: Rows<'a>,
     network: Towers,
     objective: Box<dyn Objective + 'a>,
-    initial: Vec<f32>,
     /// The networks', then the objective's own.
     parameters: Vec<f32>,
     gradient: Vec<f32>,
@@ -419,14 +418,14 @@ impl<'a> Trainer<'a> {
                 "this training has no measure to stop by; give a number of epochs".into(),
             ));
         }
-        let mut initial = network.initial(seed);
-        let target = objective.momentum(0, training.epochs).map(|_| initial.clone()).unwrap_or_default();
-        initial.extend(objective.own(network.outputs()));
+        let mut parameters = network.initial(seed);
+        let target = objective.momentum(0, training.epochs).map(|_| parameters.clone()).unwrap_or_default();
+        parameters.extend(objective.own(network.outputs()));
         let (rate, decay) = (training.learning_rate as f32, training.weight_decay as f32);
         Ok(Self {
-            adam: Adam::new(training.optimizer, rate, decay, initial.len()),
-            parameters: initial.clone(),
-            gradient: vec![0.0; initial.len()],
+            adam: Adam::new(training.optimizer, rate, decay, parameters.len()),
+            gradient: vec![0.0; parameters.len()],
+            parameters,
             statistics: network.initial_statistics(),
             target,
             lowest: None,
@@ -444,7 +443,6 @@ impl<'a> Trainer<'a> {
             rows,
             network,
             objective,
-            initial,
         })
     }
 
@@ -590,7 +588,8 @@ impl<'a> Trainer<'a> {
         };
         Ok(Trained {
             encoder,
-            untrained: finished(&self.initial, &self.network.initial_statistics())?,
+            // Drawn anew, so that training need not hold them.
+            untrained: finished(&self.network.initial(self.seed), &self.network.initial_statistics())?,
             losses: self.losses.clone(),
             settled,
         })

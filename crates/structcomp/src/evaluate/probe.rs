@@ -157,7 +157,10 @@ impl Probe {
             Self::Softmax(softmax) => {
                 let nodes = over_splits(x, labels, splits, |_, nodes| Ok(nodes))?;
                 let seeds: Vec<Seed> = (0..nodes.len()).map(seed_of).collect();
-                return softmax.accuracies(x, labels.classes(), &nodes, &seeds).map(Accuracy::over);
+                let accuracies = softmax.accuracies(x, labels.classes(), &nodes, &seeds);
+                return accuracies
+                    .map(Accuracy::over)
+                    .map_err(|error| Error::Input(format!("a split of '{}': {error}", splits.name)));
             }
         };
         let judge = |number: usize, nodes: Nodes| fit.accuracy(x, labels.classes(), &nodes, seed_of(number));

@@ -20,12 +20,12 @@ pub(crate) fn exp(x: f32) -> f32 {
     fraction * f32::from_bits(exponent)
 }
 
-/// So many zeros. Memory that was used before is cleared by all threads; what is larger than allocators keep
-/// comes from the system, which clears it when it is first written to.
+/// So many zeros. Memory that was used before is cleared by all threads; from 32 MiB on glibc takes fresh memory from
+/// the system, which clears it when it is first written to.
 pub(crate) fn zeros(count: usize) -> Vec<f32> {
-    const KEPT: usize = (32 << 20) / size_of::<f32>();
+    const FRESH: usize = (32 << 20) / size_of::<f32>();
     match count {
-        KEPT.. => vec![0.0; count],
+        FRESH.. => vec![0.0; count],
         _ => rayon::iter::repeat_n(0.0, count).with_min_len(SHARE).collect(),
     }
 }

@@ -24,7 +24,11 @@ struct Request {
 }
 
 /// How many processes measure by the clock, one after the other.
-const PROCESSES: usize = 3;
+pub(super) const PROCESSES: usize = 3;
+/// About how long each of them does so, in seconds.
+pub(super) const CLOCK: f64 = 8.0;
+/// Epochs of the one that looks at memory.
+pub(super) const LOOKED_AT: usize = 2;
 
 /// Measures a cell with `program`, the command line of this library.
 pub(super) fn cost(
@@ -99,8 +103,11 @@ impl Request {
         let compressed = partition.as_ref().map(|partition| Compressed::new(&x, partition)).transpose()?;
         let inputs = compressed.as_ref().map_or(Inputs::Nodes(&x), Inputs::Clusters);
         let mut trainer = Trainer::new(training, inputs, graph, seed)?;
-        let times =
-            if self.memory { epochs(&mut trainer, 2, 0.0)? } else { self.timed(training, &mut trainer)? };
+        let times = if self.memory {
+            epochs(&mut trainer, LOOKED_AT, 0.0)?
+        } else {
+            self.timed(training, &mut trainer)?
+        };
         let bytes = before.and_then(|before| Some(peak_rss_bytes()?.saturating_sub(before)));
         let encoder = trainer.encoder();
         let started = Instant::now();
@@ -118,8 +125,13 @@ impl Request {
     fn timed(&self, training: &Training, trainer: &mut Trainer) -> Result<Vec<f64>> {
         // The first epoch makes room for what all others use.
         trainer.step()?;
-        epochs(trainer, training.epochs.clamp(3, 50), 8.0)
+        epochs(trainer, timed(training), CLOCK)
     }
+}
+
+/// How many epochs are timed at most.
+pub(super) fn timed(training: &Training) -> usize {
+    training.epochs.clamp(3, 50)
 }
 
 /// The seconds of each epoch: so many, or fewer where they take longer than that, but one at least.

@@ -1,9 +1,10 @@
 //! How long a cell will take and how much memory: by counting what it multiplies, and by finished cells.
 
 use super::cells::two_views;
+use super::cost;
 use super::source::Source;
 use super::{Cell, Finished, Mode, Repeats, Setup, Task};
-use crate::{CcaSsg, EncoderKind, Model, Result, Training};
+use crate::{CcaSsg, EncoderKind, Model, Result, Softmax, Training};
 
 /// What a cell needs, by counting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,15 @@ pub(super) struct Need {
 /// correct them.
 const DENSE: f64 = 1.2e11;
 const SPARSE: f64 = 2e10;
+/// The same of embedding, loading the rows included.
+const EMBEDDING: f64 = 7e9;
+
+/// Seconds for each number of the rows, layer by layer, in all passes of an epoch such as activations: of whole graphs,
+/// and of clusters, which fit a cache.
+const NUMBER: f64 = 24e-9;
+const CACHED_NUMBER: f64 = 4.4e-9;
+/// Seconds of the optimiser for each weight.
+const WEIGHT: f64 = 9e-9;
 
 /// Seconds to load, partition, compress and write, and for what nobody has counted.
 const FIXED: f64 = 1.0;
@@ -51,12 +61,13 @@ fn recipe() -> Training {
     Training { model: Model::CcaSsg(CcaSsg::default()), hidden: 1024, epochs: 25, ..Training::default() }
 }
 
-/// The epochs of the processes that measure an epoch of so many seconds.
+/// Seconds of the processes that measure epochs of so many.
 fn measured(training: &Training, epoch: f64) -> f64 {
-    let most = training.epochs.clamp(3, 50) as f64;
-    // One that does not count, and as many as fit; on two cores, most often.
-    let timed = epoch * (1.0 + most.min((16.0 / epoch).max(1.0)));
-    3.0 * timed + 2.0 * epoch
+    let cores = rayon::current_num_threads() as f64;
+    let fit = (cores * cost::CLOCK / epoch).max(1.0);
+    // One before that does not count.
+    let timed = 1.0 + fit.min(cost::timed(training) as f64);
+    epoch * (cost::PROCESSES as f64 * timed + cost::LOOKED_AT as f64)
 }
 
 /// What the work depends on.
@@ -100,9 +111,7 @@ impl Size {
     /// Seconds of an epoch.
     fn epoch(&self, training: &Training) -> f64 {
         let (h, layers) = (training.hidden as f64, training.layers as f64);
-        let name = training.model.name();
-        let corrupted = ["ggd", "contrast-reg", "dgi", "mvgrl"].contains(&name);
-        let views = if two_views(&training.model) || corrupted { 2.0 } else { 1.0 };
+        let views = views(training);
         let hops = match training.encoder {
             Some(EncoderKind::Ssgc) => training.hops.unwrap_or(16) as f64,
             _ => layers,
@@ -115,27 +124,26 @@ impl Size {
         let first =
             (4.0 * views * self.entries * h / SPARSE).min(4.0 * views * self.rows * self.width * h / DENSE);
         let later = 6.0 * (layers - 1.0) * views * self.rows * h * h;
-        let loss = match name {
+        // Of GRACE's symmetric similarities half are computed, twice as fast as other products.
+        let loss = match training.model.name() {
             "sce" | "coles" => 0.0,
             "grace" => 12.0 * self.rows * h * h + 6.0 * self.rows * self.rows * h,
             "contrast-reg" => 24.0 * self.rows * h * h + 2.0 * self.rows * self.rows * h,
             "cca-ssg" => 8.0 * self.rows * h * h,
             _ => 24.0 * self.rows * h * h,
         };
-        // What passes over all numbers does; those of clusters fit a cache.
-        let numbers = match self.mode {
-            Mode::Full => 24e-9,
-            Mode::Structcomp => 4.4e-9,
-        } * (views * self.rows * h * (layers + 2.0));
-        // The optimiser reads and writes every weight a few times.
-        let weights = 9e-9 * self.width * h;
-        first + messages / SPARSE + (later + loss) / DENSE + numbers + weights
+        let number = match self.mode {
+            Mode::Full => NUMBER,
+            Mode::Structcomp => CACHED_NUMBER,
+        };
+        let passes = number * views * self.rows * h * (layers + 2.0);
+        first + messages / SPARSE + (later + loss) / DENSE + passes + WEIGHT * self.width * h
     }
 
     /// Seconds of embedding all nodes.
     fn embed(&self, training: &Training) -> f64 {
         let h = training.hidden as f64;
-        (2.0 * self.nonzeros * h + 4.0 * (2.0 * self.edges + self.nodes) * h) / 7e9
+        (2.0 * self.nonzeros * h + 4.0 * (2.0 * self.edges + self.nodes) * h) / EMBEDDING
     }
 
     /// Seconds of judging an embedding.
@@ -147,8 +155,8 @@ impl Size {
             _ => (20.0 * self.classes, runs),
         };
         let each = match setup.probe.as_str() {
-            // Fifteen hundred epochs, all splits in one product.
-            "softmax" => 1500.0 * 8.0 * self.nodes * h * self.classes,
+            // Narrow products are half as fast.
+            "softmax" => Softmax::default().epochs as f64 * 8.0 * self.nodes * h * self.classes,
             _ => 10.0 * self.classes * taught.min(h) * taught * h + 2.0 * self.nodes * h * self.classes,
         };
         runs * each / DENSE
@@ -156,7 +164,7 @@ impl Size {
 
     fn bytes(&self, training: &Training) -> u64 {
         let h = training.hidden as f64;
-        let views = if two_views(&training.model) { 2.0 } else { 1.0 };
+        let views = views(training);
         let weights = 6.0 * self.width * h;
         let rows = views * self.rows * (h * (3.0 * training.layers as f64 + 3.0) + self.width);
         let pairs =
@@ -164,6 +172,12 @@ impl Size {
         let embedding = 3.0 * self.nodes * h.max(self.width);
         (4.0 * (weights + rows + pairs + embedding)) as u64
     }
+}
+
+/// Sets of rows that pass through the encoder.
+fn views(training: &Training) -> f64 {
+    let corrupted = ["ggd", "contrast-reg", "dgi", "mvgrl"].contains(&training.model.name());
+    if two_views(&training.model) || corrupted { 2.0 } else { 1.0 }
 }
 
 /// How much longer than counted a cell takes, told by finished ones: of the same model and mode where there

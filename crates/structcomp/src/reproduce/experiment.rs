@@ -115,9 +115,9 @@ impl Experiment {
             Self::TimeMemory => {
                 "Training alone, each cell in processes of its own, one at a time: the median seconds of an epoch after \
                  the first, in the fastest of three, and in one more the most memory above what the loaded data takes. \
-                 The paper's are those of a graphics card, so that only ratios compare. Our losses hold no matrix of \
-                 all pairs on the whole graph either, hence the smaller savings; benchmarks/run.sh whole measures \
-                 losses that do."
+                 The paper's are those of a graphics card, so that only ratios compare. On the whole graph too \
+                 our losses hold no matrix of all pairs, but for 128 MiB of GRACE's, hence the smaller savings; \
+                 benchmarks/run.sh whole measures losses that do."
             }
             Self::Noise => {
                 "As many random edges as a tenth of the edges are added before partitioning, training and \

@@ -58,7 +58,9 @@ fn protocol(cells: &[&Finished]) -> String {
     }
     match ways.is_empty() {
         true => String::new(),
-        false => format!("Each cell: {}. ± is the deviation over splits.", ways.join("; others ")),
+        false => {
+            format!("Training and judging: {}. ± is the deviation over splits.", ways.join("; other cells "))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{Error, Features, Optimizer, Result, Seed};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
-/// What the public probes come down to.
+/// What the MLP comes down to; without hidden layers it is softmax regression, one split at a time.
 pub(super) struct Fit<'a> {
     pub(super) hidden: &'a [usize],
     pub(super) start: Start,

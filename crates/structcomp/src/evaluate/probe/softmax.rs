@@ -8,7 +8,6 @@ use crate::network::{column_sums, first_layer};
 use crate::optim::Adam;
 use crate::{Features, Optimizer, Result, Seed};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
 
 /// Columns of a product at most, where that leaves more than one split.
 const COLUMNS: usize = 128;
@@ -35,7 +34,7 @@ impl Softmax {
 fn together(splits: &[Nodes], classes: usize) -> usize {
     let most = (COLUMNS / classes.max(1)).clamp(1, splits.len().max(1));
     let group = &splits[..most.min(splits.len())];
-    let nodes = union(group, |split| [&split.train[..]]).len();
+    let nodes = union(group.iter().map(|split| &split.train)).len();
     let taught: usize = group.iter().map(|split| split.train.len()).sum();
     if 4 * taught >= group.len() * nodes { most } else { 1 }
 }
@@ -52,31 +51,25 @@ struct Group<'a> {
     shares: Vec<f32>,
     /// Nodes that any split asks about.
     asked: Vec<(u32, u32)>,
-    /// Of each of these and each split, what for.
-    purposes: Vec<Purpose>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Purpose {
-    Nothing,
-    Validation,
-    Test,
+    /// Of each of these and each split, whether it is to validate, and whether to test.
+    purposes: Vec<[bool; 2]>,
 }
 
 impl<'a> Group<'a> {
     fn new(x: &'a Features, classes: usize, splits: &'a [Nodes]) -> Self {
-        let taught = union(splits, |split| [&split.train[..]]);
+        let taught = union(splits.iter().map(|split| &split.train));
         let mut shares = vec![0.0; taught.len() * splits.len()];
-        let asked = union(splits, |split| [&split.validation[..], &split.test[..]]);
-        let mut purposes = vec![Purpose::Nothing; asked.len() * splits.len()];
+        let asked = union(splits.iter().flat_map(|split| [&split.validation, &split.test]));
+        let mut purposes = vec![[false; 2]; asked.len() * splits.len()];
         for (at, split) in splits.iter().enumerate() {
             let share = 1.0 / split.train.len() as f32;
             let of = |all: &[(u32, u32)], node: &(u32, u32)| {
                 all.binary_search(node).map(|row| row * splits.len() + at).ok()
             };
-            split.train.iter().filter_map(|node| of(&taught, node)).for_each(|place| shares[place] = share);
-            for (nodes, purpose) in [(&split.validation, Purpose::Validation), (&split.test, Purpose::Test)] {
-                nodes.iter().filter_map(|node| of(&asked, node)).for_each(|place| purposes[place] = purpose);
+            split.train.iter().filter_map(|node| of(&taught, node)).for_each(|place| shares[place] += share);
+            for (purpose, nodes) in [&split.validation, &split.test].into_iter().enumerate() {
+                let places = nodes.iter().filter_map(|node| of(&asked, node));
+                places.for_each(|place| purposes[place][purpose] = true);
             }
         }
         Self { x, classes, splits, taught, shares, asked, purposes }
@@ -162,17 +155,16 @@ impl<'a> Group<'a> {
     /// How many validation and test nodes of each split are told right.
     fn right(&self, parameters: &[f32]) -> Vec<(usize, usize)> {
         let count = self.splits.len();
-        let block = |(asked, purposes): (&[(u32, u32)], &[Purpose])| {
+        let block = |(asked, purposes): (&[(u32, u32)], &[[bool; 2]])| {
             let mut right = vec![(0, 0); count];
             let logits = self.logits(&rows(self.x, asked), parameters);
             let each = logits.chunks(self.width()).zip(purposes.chunks(count)).zip(asked);
             for ((row, purposes), &(_, class)) in each {
-                for ((logits, purpose), right) in row.chunks(self.classes).zip(purposes).zip(&mut right) {
-                    let told = *purpose != Purpose::Nothing && likeliest(logits) == class;
-                    match purpose {
-                        Purpose::Validation => right.0 += usize::from(told),
-                        Purpose::Test => right.1 += usize::from(told),
-                        Purpose::Nothing => {}
+                let splits = row.chunks(self.classes).zip(purposes).zip(&mut right);
+                for ((logits, &[validates, tests]), right) in splits {
+                    if (validates || tests) && likeliest(logits) == class {
+                        right.0 += usize::from(validates);
+                        right.1 += usize::from(tests);
                     }
                 }
             }
@@ -196,13 +188,12 @@ fn of_cross_entropy(logits: &mut [f32], class: usize, share: f32) {
     logits[class] -= share;
 }
 
-/// All nodes of some lists of each split, each once, in order.
-fn union<'a, const LISTS: usize>(
-    splits: &'a [Nodes],
-    of: impl Fn(&'a Nodes) -> [&'a [(u32, u32)]; LISTS],
-) -> Vec<(u32, u32)> {
-    let nodes: BTreeMap<u32, u32> = splits.iter().flat_map(of).flatten().copied().collect();
-    nodes.into_iter().collect()
+/// All nodes of some lists, each once, in order.
+fn union<'a>(lists: impl Iterator<Item = &'a Vec<(u32, u32)>>) -> Vec<(u32, u32)> {
+    let mut nodes: Vec<(u32, u32)> = lists.flatten().copied().collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
 }
 
 fn rows(x: &Features, nodes: &[(u32, u32)]) -> Features {
