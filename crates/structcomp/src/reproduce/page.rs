@@ -18,7 +18,7 @@ code { font-size: .9em; }
 td.long { min-width: 9rem; }
 details summary { cursor: pointer; margin-top: .6rem; }
 @media screen and (prefers-color-scheme: dark) { a { color: #7cc4f0; } caption { color: #aaa; } svg circle[fill='#0072b2'] { fill: #56b4e9; } }
-@media screen and (max-width: 30rem) { figure { overflow-x: auto; } figure svg { min-width: 34rem; } figure svg text { font-size: 15px; } }
+@media (max-width: 30rem) { figure { margin: 1rem -.6rem; } figure svg text { font-size: 15px; } }
 @media print { .scroll { overflow: visible; } .scroll table { font-size: 8pt; } section { break-inside: auto; } figure { break-inside: avoid; } }
 ";
 
