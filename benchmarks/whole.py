@@ -18,7 +18,7 @@ import as_written
 from rounds import SETTINGS, Side
 from train import MODELS, SMALL, Prepared
 
-# Large pages, which ours asks for too where they matter: without them most of the time goes to traps for new memory.
+# Large pages for PyTorch, without which much of the whole graph's time would go to traps for new memory. Ours has none here.
 CLOCK = SETTINGS | {"THP_MEM_ALLOC_ENABLE": "1"}
 # What is freed goes back to the system, so that the most held is the most needed.
 FREED = SETTINGS | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
