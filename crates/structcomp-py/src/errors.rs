@@ -9,10 +9,10 @@ use structcomp::Error;
 pub(crate) fn raise(error: Error) -> PyErr {
     let said = error.to_string();
     match error {
-        Error::Io { path, source } => match source.raw_os_error() {
+        Error::Io { path, cause } => match cause.raw_os_error() {
             // With a number Python makes it a FileNotFoundError and the like.
             Some(number) => {
-                let what = source.to_string();
+                let what = cause.to_string();
                 let what = what.split(" (os error").next().unwrap_or_default().to_owned();
                 PyOSError::new_err((number, what, path.into_os_string()))
             }

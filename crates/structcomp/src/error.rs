@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused to read or write a file.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {cause}", path.display())]
     Io {
         /// The file or folder concerned.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said; part of the message, so that a chain of causes does not say it again.
+        cause: std::io::Error,
     },
     /// A file does not hold what its format promises.
     #[error("{}{}: {what}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default())]
@@ -79,7 +79,7 @@ impl Error {
     /// For `map_err`: the system's error with the path it lacks.
     pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
-        move |source| Self::Io { path, source }
+        move |cause| Self::Io { path, cause }
     }
 
     /// The same error with the file or folder that was being read, where it does not name one.

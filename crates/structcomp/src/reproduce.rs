@@ -32,7 +32,7 @@ pub use outcome::{Cost, Judged, Outcome, Regulariser, Spread, Theory, Trend};
 pub use paper::{Published, PublishedCost};
 pub use store::Finished;
 
-use crate::{Budget, Error, Result, Seed};
+use crate::{Budget, Error, Result, Seed, human_bytes};
 use estimate::Need;
 use schedule::Job;
 use source::{Source, Sources};
@@ -159,7 +159,7 @@ impl Reproduction {
         }
         let sources = Sources::new(&self.data_dir, self.budget);
         let repeats = Repeats { seeds: self.seeds, runs: self.runs, seed: self.seed.0 };
-        let done = Finished::read_all(&self.out)?;
+        let done = Finished::read_all(&self.out, &mut notes)?;
         let done: Vec<&Finished> = done.iter().collect();
         let (mut to_do, mut finished) = (Vec::new(), 0);
         for cell in cells {
@@ -171,6 +171,13 @@ impl Reproduction {
             }
             let key = cell.key(&repeats, &source.sha256)?;
             let need = Need::of(&cell, &source, &repeats)?;
+            if need.bytes > self.budget.bytes {
+                let [takes, allowed] = [need.bytes, self.budget.bytes].map(human_bytes);
+                let name = format!("{}/{}", cell.experiment.name(), cell.name());
+                notes.push(format!(
+                    "{name} takes about {takes}, more than the {allowed} allowed: it runs alone"
+                ));
+            }
             let expected = need.core_seconds * estimate::correction(&cell, &done);
             to_do.push(Planned { cell, key, need, expected });
         }

@@ -14,6 +14,8 @@ pub struct Report {
 /// An experiment.
 pub(super) struct Section {
     pub(super) experiment: Experiment,
+    /// What to type for its cells.
+    pub(super) commands: Vec<String>,
     /// How often cells were trained and judged.
     pub(super) protocol: String,
     pub(super) tables: Vec<Table>,
@@ -47,7 +49,8 @@ impl Report {
             let cell = defined.iter().find(|cell| cell.file() == finished.cell.file())?;
             finished.is_of(cell).then(|| Finished { cell: cell.clone(), ..finished })
         };
-        let cells: Vec<Finished> = Finished::read_all(out)?.into_iter().filter_map(as_defined).collect();
+        let cells: Vec<Finished> =
+            Finished::read_all(out, &mut Vec::new())?.into_iter().filter_map(as_defined).collect();
         let sections = Experiment::ALL.into_iter().filter_map(|experiment| {
             let own: Vec<&Finished> =
                 cells.iter().filter(|cell| cell.cell.experiment == experiment).collect();
@@ -87,9 +90,9 @@ impl Report {
              folder. Differences are ours less the paper's, in points of accuracy.\n",
         );
         for section in &self.sections {
-            let Section { experiment, protocol, tables, figures, notes } = section;
-            let name = experiment.name();
-            let _ = write!(text, "\n## {}\n\n`structcomp reproduce {name}`\n\n", experiment.title());
+            let Section { experiment, commands, protocol, tables, figures, notes } = section;
+            let commands = commands.join("`, `");
+            let _ = write!(text, "\n## {}\n\n`{commands}`\n\n", experiment.title());
             let _ = writeln!(text, "{} {protocol}", experiment.about());
             notes.iter().for_each(|note| text += &format!("\n{note}\n"));
             for figure in figures {

@@ -1,5 +1,6 @@
 //! What came of a cell.
 
+use super::Task;
 use crate::{Accuracy, Comparison};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,18 @@ pub enum Outcome {
     LossTrend(Trend),
     /// Bounds and the regulariser.
     Theory(Box<Theory>),
+}
+
+impl Outcome {
+    /// Whether it is what the task asks for.
+    pub(super) fn answers(&self, task: &Task) -> bool {
+        match task {
+            Task::Accuracy(_) => matches!(self, Self::Accuracy(_)),
+            Task::Cost(_) => matches!(self, Self::Cost(_)),
+            Task::LossTrend(_) => matches!(self, Self::LossTrend(_)),
+            Task::Theory(_) | Task::Star => matches!(self, Self::Theory(_)),
+        }
+    }
 }
 
 /// Accuracies in percent on the same splits.

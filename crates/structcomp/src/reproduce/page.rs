@@ -41,11 +41,13 @@ pub(super) fn html(report: &Report) -> String {
 }
 
 fn section(section: &Section) -> String {
-    let Section { experiment, protocol, tables, figures, notes } = section;
+    let Section { experiment, commands, protocol, tables, figures, notes } = section;
     let (name, title) = (experiment.name(), escaped(experiment.title()));
     let mut text = format!("<section id=\"{name}\">\n<h2>{title}</h2>\n");
     let about = escaped(&format!("{} {protocol}", experiment.about()));
-    let _ = write!(text, "<p class=\"faint\">{about}</p>\n<p><code>structcomp reproduce {name}</code></p>\n");
+    let commands = commands.iter().map(|command| format!("<code>{}</code>", escaped(command)));
+    let commands = commands.collect::<Vec<_>>().join("<br/>");
+    let _ = write!(text, "<p class=\"faint\">{about}</p>\n<p>{commands}</p>\n");
     notes.iter().for_each(|note| text += &format!("<p>{}</p>\n", escaped(note)));
     for figure in figures {
         let named = format!("<svg role=\"img\" aria-label=\"{}\"", escaped(&figure.about));

@@ -49,7 +49,8 @@ impl Finished {
     /// Whether this is the cell as it is defined now, done by whichever version; whose its settings are, and
     /// what the paper prints, may have changed.
     pub(super) fn is_of(&self, cell: &Cell) -> bool {
-        cell.key_of(&self.version, &self.repeats, &self.data_sha256).is_ok_and(|key| key == self.key)
+        self.outcome.answers(&cell.task)
+            && cell.key_of(&self.version, &self.repeats, &self.data_sha256).is_ok_and(|key| key == self.key)
     }
 
     /// Whether nothing is left to do where these repeats are asked for, of a cell on data of this fingerprint.
@@ -60,8 +61,8 @@ impl Finished {
         enough && as_now && self.is_of(cell)
     }
 
-    /// All finished cells below a folder, by name.
-    pub(super) fn read_all(out: &Path) -> Result<Vec<Self>> {
+    /// All finished cells below a folder, by name; `unread` gets a line for each file that holds none.
+    pub(super) fn read_all(out: &Path, unread: &mut Vec<String>) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         let folder = folder(out);
         if !folder.exists() {
@@ -72,11 +73,17 @@ impl Finished {
             let Ok(files) = fs::read_dir(&experiment) else { continue };
             let files = files.filter_map(|file| file.ok().map(|file| file.path()));
             for file in files.filter(|file| file.extension().is_some_and(|end| end == "json")) {
-                let text = fs::read_to_string(&file).map_err(Error::io(&file))?;
-                // One of another version is as good as none.
-                all.extend(serde_json::from_str::<Self>(&text).ok());
+                let text = fs::read(&file).map_err(Error::io(&file))?;
+                match serde_json::from_slice::<Self>(&text) {
+                    Ok(finished) => all.push(finished),
+                    Err(error) => unread.push(format!(
+                        "{} is damaged or of another version ({error}): its cell counts as not run",
+                        file.display()
+                    )),
+                }
             }
         }
+        unread.sort();
         all.sort_by_key(|finished| (finished.cell.experiment, finished.cell.name()));
         Ok(all)
     }

@@ -93,7 +93,7 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
     assert_eq!((tally.finished, tally.interrupted), (3 - first.len(), false));
     assert_eq!(demo(folder.path()).to_do(), 0);
     assert_eq!(std::fs::read_dir(folder.path().join("under-way")).unwrap().count(), 0, "parts are cleared");
-    let all = Finished::read_all(folder.path()).unwrap();
+    let all = Finished::read_all(folder.path(), &mut Vec::new()).unwrap();
     assert_eq!(all.len(), 3);
     for finished in &all {
         let Outcome::Accuracy(judged) = &finished.outcome else { panic!("{finished:?}") };

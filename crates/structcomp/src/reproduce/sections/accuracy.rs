@@ -16,7 +16,7 @@ pub(super) fn judged<'a>(cells: &[&'a Finished]) -> Vec<(&'a Cell, &'a Judged)> 
     cells.iter().filter_map(of).collect()
 }
 
-/// The table, its settings and its figures.
+/// The table and its figures.
 pub(super) fn parts(experiment: Experiment, cells: &[&Finished]) -> Parts {
     let cells = judged(cells);
     let has_variation = cells.iter().any(|(cell, _)| !cell.variation.is_empty());
@@ -50,7 +50,7 @@ pub(super) fn parts(experiment: Experiment, cells: &[&Finished]) -> Parts {
         Some(Figure { name: format!("{}-{}", experiment.name(), mode.name()), about: title, svg })
     });
     let figures = figures.collect();
-    (vec![table, settings(&cells)], figures, notes(&cells))
+    (vec![table], figures, notes(&cells))
 }
 
 fn described(mode: Mode) -> &'static str {
@@ -83,31 +83,6 @@ fn numbers(cell: &Cell, judged: &Judged) -> Vec<String> {
         mean(&judged.untrained),
         judged.random_clusters.as_ref().map_or_else(|| "–".into(), mean),
     ]
-}
-
-/// Which settings are whose.
-fn settings(cells: &[(&Cell, &Judged)]) -> Table {
-    let rows = cells.iter().map(|(cell, _)| {
-        let of = |whose: &dyn Fn(&str) -> bool| {
-            let own = cell.settings.iter().filter(|setting| whose(&setting.source));
-            own.map(|setting| format!("{} {}", setting.name, setting.value)).collect::<Vec<_>>().join(", ")
-        };
-        let published = ["the paper", "the authors' code"];
-        vec![
-            cell.name(),
-            of(&|source| source == published[0]),
-            of(&|source| source == published[1] || source == "the authors' code for Cora"),
-            of(&|source| source != "ours" && !source.starts_with(published[1]) && source != published[0]),
-            of(&|source| source == "ours"),
-        ]
-    });
-    Table {
-        caption: "Whose the settings are. The authors' code has those of Cora, which stand in elsewhere too."
-            .into(),
-        head: vec!["cell", "the paper", "the authors' code", "the model's repository", "ours"],
-        rows: rows.collect(),
-        texts: 5,
-    }
 }
 
 /// How many are near the paper's numbers, and what training and clusters are worth.

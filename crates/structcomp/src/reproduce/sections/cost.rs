@@ -11,6 +11,7 @@ const MARKS: [(&str, Mark); 2] =
 
 /// A model on a dataset both ways.
 struct Pair<'a> {
+    dataset: &'a str,
     name: [String; 2],
     full: Option<&'a Cost>,
     small: Option<&'a Cost>,
@@ -49,15 +50,15 @@ pub(super) fn parts(cells: &[&Finished]) -> (Vec<Table>, Vec<Figure>, Vec<String
         texts: 2,
     };
     let mut datasets: Vec<&str> = Vec::new();
-    pairs.iter().map(|pair| &pair.name[1][..]).for_each(|name| {
+    pairs.iter().map(|pair| pair.dataset).for_each(|name| {
         if !datasets.contains(&name) {
             datasets.push(name);
         }
     });
     let means = Table {
-        caption: "Ratios in the mean over the models".into(),
+        caption: "Ratios in the mean over the models; the paper's as it prints them".into(),
         head: vec!["data", "time", "paper's time", "memory", "paper's memory"],
-        rows: datasets.iter().map(|data| means(data, &pairs)).collect(),
+        rows: datasets.iter().map(|dataset| means(dataset, &pairs)).collect(),
         texts: 1,
     };
     let figure = |name: &str, title: &str, axis: &str, of: &dyn Fn(&Cost) -> Option<f64>| {
@@ -82,8 +83,8 @@ pub(super) fn parts(cells: &[&Finished]) -> (Vec<Table>, Vec<Figure>, Vec<String
 }
 
 /// Of a dataset, where all its pairs have both sides.
-fn means(data: &str, pairs: &[Pair]) -> Vec<String> {
-    let own = || pairs.iter().filter(|pair| pair.name[1] == data);
+fn means(dataset: &str, pairs: &[Pair]) -> Vec<String> {
+    let own = || pairs.iter().filter(|pair| pair.dataset == dataset);
     let mean = |of: &dyn Fn(&Pair) -> Option<f64>| -> String {
         let ratios: Option<Vec<f64>> = own().map(of).collect();
         ratios
@@ -91,12 +92,16 @@ fn means(data: &str, pairs: &[Pair]) -> Vec<String> {
     };
     let seconds = |cost: &Cost| Some(cost.seconds_per_epoch);
     let bytes = |cost: &Cost| cost.bytes.map(|bytes| bytes as f64);
+    let printed = crate::reproduce::paper::savings(dataset);
+    let [paper_memory, paper_time] = printed.map_or(["–".into(), "–".into()], |(memory, time)| {
+        [memory, time].map(|ratio| format!("{ratio:.1}"))
+    });
     vec![
-        data.to_owned(),
+        data_name(dataset),
         mean(&|pair| pair.ratio(&seconds)),
-        mean(&|pair| pair.printed(&|cost| cost.seconds)),
+        paper_time,
         mean(&|pair| pair.ratio(&bytes)),
-        mean(&|pair| pair.printed(&|cost| cost.megabytes)),
+        paper_memory,
     ]
 }
 
@@ -109,7 +114,7 @@ fn pairs<'a>(cells: &[&'a Finished]) -> Vec<Pair<'a>> {
         let at = pairs.iter().position(|pair| pair.name == name).unwrap_or_else(|| {
             let printed = |mode| crate::reproduce::paper::cost(model, dataset, mode);
             let paper = printed(Mode::Full).zip(printed(Mode::Structcomp));
-            pairs.push(Pair { name, full: None, small: None, paper });
+            pairs.push(Pair { dataset, name, full: None, small: None, paper });
             pairs.len() - 1
         });
         match mode {
