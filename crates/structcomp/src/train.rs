@@ -62,9 +62,8 @@ pub struct Training {
     /// what nodes hear: on Chameleon SP-GCL is worth a third less without.
     pub renormalize: Option<bool>,
     /// How the weights of the encoder start. By default as those of linear layers; as those of graph layers, whose
-    /// bias is zero, where a GCN or two views are trained on the whole graph, and for models that tell rows from
-    /// corrupted ones, since a bias that outweighs small features hides the difference (on Pubmed it costs them 2
-    /// to 5 points).
+    /// bias is zero, where a GCN is trained on the whole graph, and for models that tell rows from corrupted ones,
+    /// since a bias that outweighs small features hides the difference (on Pubmed it costs them 2 to 5 points).
     pub initial: Option<Initial>,
     /// The share of numbers that training leaves out behind each layer of the encoder.
     pub dropout: f64,
@@ -284,9 +283,8 @@ impl Training {
 
     /// How the encoder's weights start.
     fn initial_on(&self, whole_graph: bool) -> Initial {
-        let views = self.plan().views;
-        let as_graph_layers = matches!(views, Views::Corrupted { .. })
-            || (whole_graph && (views == Views::Two || self.kind() == EncoderKind::Gcn));
+        let corrupted = matches!(self.plan().views, Views::Corrupted { .. });
+        let as_graph_layers = corrupted || (whole_graph && self.kind() == EncoderKind::Gcn);
         self.initial.unwrap_or(if as_graph_layers { Initial::Glorot } else { Initial::Linear })
     }
 

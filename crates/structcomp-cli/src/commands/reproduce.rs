@@ -18,6 +18,7 @@ use structcomp::reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction,
 loss-trend, inductive, theory, recipe, and all.
 
 Every finished cell is a file below DIR/cells, so the same command goes on where it was stopped.
+Cells run side by side as far as --memory allows; one that takes more runs alone, and is named.
 
 Examples:
   structcomp reproduce small --mode structcomp
@@ -141,8 +142,9 @@ impl Reproduce {
         plan.notes.iter().for_each(|note| eprintln!("{note}"));
         let (to_do, done) = (plan.to_do(), plan.finished);
         eprintln!(
-            "{} cells to do, {} done before; this will take about {}",
+            "{} {} to do, {} done before; this will take about {}",
             grouped(to_do as u64),
+            if to_do == 1 { "cell" } else { "cells" },
             grouped(done as u64),
             about(plan.expected_seconds())
         );

@@ -8,7 +8,7 @@ fn the_theory_of_the_star_is_reproduced_and_not_done_twice() {
     let args = ["reproduce", "theory", "--only", "star", "--out", "r"];
     let output = structcomp(folder.path(), &args);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("1 cells to do, 0 done before"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("1 cell to do, 0 done before"), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     let star = said.lines().find(|line| line.contains("star (synthetic)")).unwrap();
     assert!(star.contains("fails") && star.contains("1998.0") && star.contains("154.8"), "{star}");

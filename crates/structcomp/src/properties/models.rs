@@ -61,14 +61,12 @@ fn weights_start_as_the_model_and_the_rows_ask() {
     let (clusters, nodes) = (Inputs::Clusters(&compressed), Inputs::Nodes(&x));
     let model =
         |name: &str| Training { model: Model::named(name).unwrap(), hidden: 4, ..Training::default() };
-    let sgc = |name| Training { encoder: Some(EncoderKind::Sgc), ..model(name) };
+    let sgc = Training { encoder: Some(EncoderKind::Sgc), ..model("grace") };
     let asked = |initial| Training { initial: Some(initial), ..model("grace") };
     let cases = [
         (model("grace"), clusters, false),
         (model("grace"), nodes, true),
-        (sgc("grace"), nodes, true),
-        (sgc("sp-gcl"), nodes, false),
-        (model("sp-gcl"), nodes, true),
+        (sgc, nodes, false),
         (model("sce"), nodes, false),
         (model("dgi"), clusters, true),
         (asked(Initial::Glorot), clusters, true),

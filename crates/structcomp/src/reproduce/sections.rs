@@ -87,7 +87,7 @@ fn protocol(cells: &[&Finished]) -> String {
     let judged: Vec<&Finished> = cells.iter().filter(judged).copied().collect();
     let way = |(mode, Repeats { seeds, runs, .. }): (Option<Mode>, Repeats)| {
         let seeds = if seeds == 1 { "one training seed".into() } else { format!("{seeds} training seeds") };
-        let mode = mode.map(|mode| format!("on the {} ", mode_name(mode))).unwrap_or_default();
+        let mode = mode.map(|mode| format!("on {} ", in_a_sentence(mode))).unwrap_or_default();
         format!("{mode}{seeds}, up to {runs} splits each")
     };
     match judged.is_empty() {
@@ -125,6 +125,13 @@ fn model_name(model: &str) -> String {
         "blockgcl" => "BlockGCL".into(),
         "contrast-reg" => "Contrast-Reg".into(),
         other => other.to_owned(),
+    }
+}
+
+fn in_a_sentence(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Structcomp => "clusters",
+        Mode::Full => "the whole graph",
     }
 }
 

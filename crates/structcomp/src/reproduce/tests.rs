@@ -122,6 +122,8 @@ fn reports_are_made_of_finished_cells() {
     assert!(markdown.contains("Further below: cora/sce/full -11.00"), "{markdown}");
     assert!(markdown.contains("38 of 40 cells have not been run."), "{markdown}");
     assert!(markdown.contains("(figures/compression.svg)"), "{markdown}");
+    assert!(markdown.contains("`structcomp reproduce small --seeds 1`"), "{markdown}");
+    assert!(markdown.contains("| cora/sce/structcomp | epochs 50, learning-rate 0.001 |"), "{markdown}");
     assert!(folder.path().join("figures/compression.svg").exists());
     let page = std::fs::read_to_string(folder.path().join("index.html")).unwrap();
     assert!(page.matches("<svg").count() == 3 && page.contains("prefers-color-scheme: dark"));
@@ -129,6 +131,39 @@ fn reports_are_made_of_finished_cells() {
     let text = report.text(&[Experiment::Compression]);
     assert!(text.contains("80.00 at") && !text.contains("small graphs"), "{text}");
     assert_eq!(serde_json::from_str::<Vec<Finished>>(&report.json().unwrap()).unwrap().len(), 3);
+}
+
+#[test]
+fn commands_tell_how_often_cells_of_each_mode_were_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let clusters = finished(Experiment::Small, 0, 81.0);
+    let repeats = Repeats { seeds: 3, ..clusters.repeats };
+    let key = clusters.cell.key(&repeats, "data").unwrap();
+    Finished { repeats, key, ..clusters }.write(folder.path()).unwrap();
+    finished(Experiment::Small, 1, 80.0).write(folder.path()).unwrap();
+    let markdown = Report::read(folder.path()).unwrap().markdown();
+    let commands =
+        "`structcomp reproduce small --mode structcomp`, `structcomp reproduce small --mode full --seeds 1`";
+    assert!(markdown.contains(commands), "{markdown}");
+    let protocol =
+        "on clusters 3 training seeds, up to 50 splits each; on the whole graph one training seed, up to";
+    assert!(markdown.contains(protocol), "{markdown}");
+}
+
+#[test]
+fn damaged_cells_are_named_and_count_as_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, damaged] = [0, 1].map(|at| finished(Experiment::Small, at, 81.0));
+    whole.write(folder.path()).unwrap();
+    damaged.write(folder.path()).unwrap();
+    std::fs::write(store::folder(folder.path()).join(damaged.cell.file()), b"\xff\xfe").unwrap();
+    let mut unread = Vec::new();
+    assert_eq!(Finished::read_all(folder.path(), &mut unread).unwrap(), [whole.clone()]);
+    assert_eq!(unread.len(), 1);
+    assert!(unread[0].contains("cora-sce-full.json is damaged or of another version"), "{unread:?}");
+    let trend = Trend { on_clusters: Vec::new(), on_nodes: Vec::new() };
+    let another = Finished { outcome: Outcome::LossTrend(trend), ..whole.clone() };
+    assert!(whole.is_of(&whole.cell) && !another.is_of(&whole.cell));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Accuracies beside the paper's and beside no training.
 
-use super::{FAR, data_name, mode_name, model_name};
+use super::{FAR, data_name, in_a_sentence, mode_name, model_name};
 use crate::reproduce::document::{Figure, Table};
 use crate::reproduce::figures::{Dots, MARKS, Row};
 use crate::reproduce::{Cell, Experiment, Finished, Judged, Mode, Outcome, Spread};
@@ -33,7 +33,7 @@ pub(super) fn parts(experiment: Experiment, cells: &[&Finished]) -> Parts {
     let table = Table { caption: String::new(), head, rows: rows.collect(), texts };
     let figures = [Mode::Structcomp, Mode::Full].into_iter().filter_map(|mode| {
         let own: Vec<_> = cells.iter().filter(|(cell, _)| cell.mode == mode).collect();
-        let title = format!("{}: trained on {}", experiment.title(), described(mode));
+        let title = format!("{}: trained on {}", experiment.title(), in_a_sentence(mode));
         let rows = own.iter().map(|(cell, judged)| Row {
             name: [&model_name(&cell.model), ", ", &data_name(&cell.dataset), &short(&cell.variation)]
                 .concat(),
@@ -51,13 +51,6 @@ pub(super) fn parts(experiment: Experiment, cells: &[&Finished]) -> Parts {
     });
     let figures = figures.collect();
     (vec![table], figures, notes(&cells))
-}
-
-fn described(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Structcomp => "clusters",
-        Mode::Full => "the whole graph",
-    }
 }
 
 /// A partitioner in the few letters that a figure has room for.
@@ -103,7 +96,7 @@ fn notes(cells: &[(&Cell, &Judged)]) -> Vec<String> {
             let near = beside.len() - above.len() - below.len();
             let mut note = format!(
                 "Trained on {}, {near} of {} cells are within {FAR} points of the paper's number.",
-                described(mode),
+                in_a_sentence(mode),
                 beside.len()
             );
             for (where_to, cells) in [("above", above), ("below", below)] {
@@ -123,7 +116,7 @@ fn notes(cells: &[(&Cell, &Judged)]) -> Vec<String> {
         if all > 0 {
             let mut note = format!(
                 "Trained on {}, {spread} of {all} are above Â²X and {untrained} above the untrained encoder",
-                described(mode)
+                in_a_sentence(mode)
             );
             let (random, known) = wins(&|judged| Some(judged.random_clusters.as_ref()?.mean));
             if known > 0 {
