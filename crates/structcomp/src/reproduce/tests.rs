@@ -158,7 +158,8 @@ fn damaged_cells_are_named_and_count_as_not_run() {
     damaged.write(folder.path()).unwrap();
     std::fs::write(store::folder(folder.path()).join(damaged.cell.file()), b"\xff\xfe").unwrap();
     let mut unread = Vec::new();
-    assert_eq!(Finished::read_all(folder.path(), &mut unread).unwrap(), [whole.clone()]);
+    let read = Finished::read_all(folder.path(), &mut unread).unwrap();
+    assert!(read.len() == 1 && read[0] == whole, "{read:?}");
     assert_eq!(unread.len(), 1);
     assert!(unread[0].contains("cora-sce-full.json is damaged or of another version"), "{unread:?}");
     let trend = Trend { on_clusters: Vec::new(), on_nodes: Vec::new() };
