@@ -105,7 +105,8 @@ fn values(training: &Training, setup: &Setup, mode: Mode, with_views: bool) -> V
         add("feature-norm", text(&json(setup.feature_norm)));
     }
     if let Value::Object(model) = &own["model"] {
-        let set = model.iter().filter(|(name, value)| *name != "name" && !value.is_null());
+        let plain = |value: &Value| !value.is_null() && !value.is_object();
+        let set = model.iter().filter(|(name, value)| *name != "name" && plain(value));
         set.for_each(|(name, value)| add(name, text(value)));
     }
     if with_views && two_views(&training.model) {
