@@ -63,7 +63,8 @@ def reproduce(
     anew : bool
         Whether finished cells are done again.
     markdown : path, optional
-        Where the Markdown is written as well, its figures in a folder beside it.
+        Where the Markdown is written as well, its figures in a folder beside it. What the file has of other
+        experiments stays.
     memory : int, optional
         The bytes that cells may take together; by default what is free.
     program : path, optional

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import scipy.sparse
 from structcomp import reproduce
 
 STAR = dict(only="star", random_state=0)
@@ -151,3 +153,34 @@ def test_what_cannot_be_reproduced_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError):
         reproduce("theory", out=tmp_path / "file" / "r")
+
+
+def graphsaint(folder, nodes=600, classes=4):
+    """A planted partition in GraphSAINT's layout, and which nodes are for training."""
+    draw = np.random.default_rng(5)
+    labels = draw.integers(0, classes, nodes)
+    alike = labels[:, None] == labels[None, :]
+    upper = np.triu(draw.random((nodes, nodes)) < np.where(alike, 0.05, 0.005), 1)
+    features = np.eye(classes)[labels] @ draw.normal(size=(classes, 16)) + 2 * draw.normal(size=(nodes, 16))
+    order = draw.permutation(nodes).tolist()
+    roles = {"tr": order[:300], "va": order[300:450], "te": order[450:]}
+    folder.mkdir()
+    scipy.sparse.save_npz(folder / "adj_full.npz", scipy.sparse.csr_matrix(upper | upper.T))
+    np.save(folder / "feats.npy", features)
+    (folder / "class_map.json").write_text(json.dumps({str(n): int(c) for n, c in enumerate(labels)}))
+    (folder / "role.json").write_text(json.dumps(roles))
+
+
+def test_flickr_in_graphsaints_layout_is_judged_by_its_roles(tmp_path):
+    graphsaint(tmp_path / "flickr")
+    found = reproduce(
+        "inductive", out=tmp_path / "out", data_dir=tmp_path, only="inductive/flickr/sce", seeds=1, runs=50
+    )
+    cells = {cell["cell"]["mode"]: cell["outcome"] for cell in found["cells"]}
+    assert (found["finished"], sorted(cells)) == (2, ["full", "structcomp"])
+    # Training saw no more than the 300 nodes for training, each a cluster of its own.
+    assert cells["structcomp"]["clusters"] == [300]
+    for outcome in cells.values():
+        assert outcome["ours"]["mean"] > 80 > outcome["features"]["mean"], outcome
+    markdown = (tmp_path / "out/results.md").read_text()
+    assert "| SCE | Flickr | clusters | 51.6 |" in markdown and "not been run" in markdown

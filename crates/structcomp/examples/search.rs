@@ -19,7 +19,7 @@ use std::error::Error;
 use structcomp::data::{Options, open};
 use structcomp::{
     Compressed, Dataset, Dense, FeatureNorm, Features, Inputs, Labels, Normalization, PAPER_TRAIN_PER_CLASS,
-    Partition, Partitioning, Propagation, Seed, SplitSet, Trainer, Training, classify,
+    Partition, Partitioning, Propagation, Seed, SplitSet, Training, classify,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -102,26 +102,27 @@ impl Search {
         }
         let x = self.dataset.features.clone().ok_or("the dataset has no features")?.normalized(norm);
         let compressed = Compressed::new(&x, &self.partitions[&(clusters, seed)])?;
-        let mut trainer = Trainer::new(&training, Inputs::Clusters(&compressed), graph, Seed(seed))?;
         let described: Vec<String> = chosen
             .iter()
             .filter(|(key, _)| **key != "epochs")
             .map(|(key, value)| format!("{key}={}", value.to_string().trim_matches('"')))
             .collect();
         let mut line = String::new();
-        for stop in stops {
-            let (mut loss, mut settled) = (f64::NAN, 0.0);
-            while trainer.epochs() < stop {
-                match trainer.step() {
-                    Ok(epoch) => (loss, settled) = (epoch.loss, epoch.settled),
-                    Err(error) => {
-                        println!("{}\t{error}", described.join(" "));
-                        return Ok(());
-                    }
+        // Each number of epochs by itself: some models plan by it, and batch norm is measured at the end.
+        for epochs in stops {
+            let training = Training { epochs, ..training.clone() };
+            let trained = training.train(Inputs::Clusters(&compressed), graph, Seed(seed), |_| true);
+            let trained = match trained {
+                Ok(trained) => trained,
+                Err(error) => {
+                    println!("{}\t{error}", described.join(" "));
+                    return Ok(());
                 }
-            }
-            let z = trainer.encoder().embed(graph, &x)?;
-            line += &format!("\n    {stop}:{} ({loss:.3e}, settled {settled:.3})", self.judged(z)?);
+            };
+            let last = |numbers: &[f64]| numbers.last().copied().unwrap_or(f64::NAN);
+            let (loss, settled) = (last(&trained.losses), last(&trained.settled));
+            let z = trained.encoder.embed(graph, &x)?;
+            line += &format!("\n    {epochs}:{} ({loss:.3e}, settled {settled:.3})", self.judged(z)?);
         }
         println!("{}{line}", described.join(" "));
         Ok(())

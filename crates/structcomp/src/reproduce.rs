@@ -32,6 +32,7 @@ pub use outcome::{Cost, Judged, Outcome, Regulariser, Spread, Theory, Trend};
 pub use paper::{Published, PublishedCost};
 pub use store::Finished;
 
+use crate::data::named;
 use crate::{Budget, Error, Result, Seed, human_bytes};
 use estimate::Need;
 use schedule::Job;
@@ -162,7 +163,12 @@ impl Reproduction {
         let done = Finished::read_all(&self.out, &mut notes)?;
         let done: Vec<&Finished> = done.iter().collect();
         let (mut to_do, mut finished) = (Vec::new(), 0);
+        let mut absent: Vec<String> = Vec::new();
         for cell in cells {
+            if let Some(left_out) = self.left_out(&cell) {
+                absent.push(left_out);
+                continue;
+            }
             let source = sources.get(&cell.dataset)?;
             let found = Finished::read(&self.out, &cell);
             if !self.anew && found.is_some_and(|found| found.serves(&cell, &repeats, &source.sha256)) {
@@ -181,7 +187,20 @@ impl Reproduction {
             let expected = need.core_seconds * estimate::correction(&cell, &done);
             to_do.push(Planned { cell, key, need, expected });
         }
+        absent.sort();
+        absent.dedup();
+        notes.extend(absent);
+        if to_do.is_empty() && finished == 0 {
+            return Err(self.nothing_chosen(notes));
+        }
         Ok(Plan { settings: self.clone(), sources, repeats, to_do, finished, notes })
+    }
+
+    /// Why a cell is left out for want of data, where it may be.
+    fn left_out(&self, cell: &Cell) -> Option<String> {
+        let known = named::find(&cell.dataset).filter(|_| cell.is_optional())?;
+        let absent = known.locate(&self.data_dir).err()?;
+        Some(format!("left out: {absent}"))
     }
 
     /// The cells of the experiments that the filters let through. Where all experiments are asked for, those

@@ -1,46 +1,156 @@
-//! A few cells of the paper's main table, on the real data.
+//! A few minutes' share of every experiment, on the real data: cells must reach their accuracy.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
 
 mod published;
 
+use Experiment::{
+    Deep, Heterophilous, Inductive, LossTrend, Noise, Partitioners, Recent, Recipe, Small, Theory,
+};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use structcomp::reproduce::{Experiment, Finished, Mode, Outcome, Report, Reproduction};
+use structcomp::reproduce::{Experiment, Finished, Judged, Mode, Outcome, Report, Reproduction};
+
+/// Does the cells whose name holds `only`, and gives all that are finished in the folder.
+fn done(out: &Path, data_dir: &Path, experiment: Experiment, only: &str, runs: usize) -> Vec<Finished> {
+    let reproduction = Reproduction {
+        experiments: vec![experiment],
+        out: out.to_owned(),
+        data_dir: data_dir.to_owned(),
+        seeds: 1,
+        runs,
+        only: Some(only.into()),
+        ..Reproduction::default()
+    };
+    let tally = reproduction.plan().unwrap().run(&AtomicBool::new(false), |_| {});
+    assert_eq!(tally.failed, [], "{only}");
+    assert_eq!(reproduction.plan().unwrap().to_do(), 0, "{only}");
+    serde_json::from_str(&Report::read(out).unwrap().json().unwrap()).unwrap()
+}
+
+/// The same where one cell is expected.
+fn one(data_dir: &Path, experiment: Experiment, only: &str, runs: usize) -> Finished {
+    let out = tempfile::tempdir().unwrap();
+    let cells = done(out.path(), data_dir, experiment, only, runs);
+    assert_eq!(cells.len(), 1, "{only}");
+    cells.into_iter().next().unwrap()
+}
+
+fn judged(finished: &Finished) -> &Judged {
+    match &finished.outcome {
+        Outcome::Accuracy(judged) => judged,
+        other => panic!("{other:?}"),
+    }
+}
 
 #[test]
 fn linear_models_reach_the_papers_accuracy_on_cora_and_beat_every_control() {
     let Some(data_dir) = published::folder() else { return };
     let out = tempfile::tempdir().unwrap();
-    let reproduction = |only: &str| Reproduction {
-        experiments: vec![Experiment::Small],
-        out: out.path().to_owned(),
-        data_dir: data_dir.clone(),
-        seeds: 1,
-        runs: 20,
-        only: Some(only.into()),
-        mode: Some(Mode::Structcomp),
-        ..Reproduction::default()
-    };
-    for model in ["cora/sce", "cora/coles"] {
-        let plan = reproduction(model).plan().unwrap();
-        assert_eq!((plan.to_do(), plan.finished), (1, 0));
-        let tally = plan.run(&AtomicBool::new(false), |_| {});
-        assert_eq!((tally.finished, tally.failed), (1, vec![]));
-        assert_eq!(reproduction(model).plan().unwrap().to_do(), 0);
-    }
-    let report = Report::read(out.path()).unwrap();
-    let cells: Vec<Finished> = serde_json::from_str(&report.json().unwrap()).unwrap();
+    done(out.path(), &data_dir, Small, "cora/sce/structcomp", 20);
+    let cells = done(out.path(), &data_dir, Small, "cora/coles/structcomp", 20);
     assert_eq!(cells.len(), 2);
-    for finished in cells {
-        let Outcome::Accuracy(judged) = &finished.outcome else { panic!("{finished:?}") };
-        let ours = judged.ours.mean;
-        assert!(ours > finished.cell.paper.unwrap().mean - 1.5, "{}: {ours}", finished.cell.name());
-        let random = judged.random_clusters.as_ref().unwrap().mean;
-        for control in [judged.features.mean, judged.propagated.mean, judged.untrained.mean, random] {
-            assert!(ours > control, "{}: {ours} and {control}", finished.cell.name());
+    for finished in &cells {
+        let found = judged(finished);
+        let (name, ours) = (finished.cell.name(), found.ours.mean);
+        assert!(ours > finished.cell.paper.unwrap().mean - 1.5, "{name}: {ours}");
+        let random = found.random_clusters.as_ref().unwrap().mean;
+        for control in [found.features.mean, found.propagated.mean, found.untrained.mean, random] {
+            assert!(ours > control, "{name}: {ours} and {control}");
         }
     }
-    report.write(out.path()).unwrap();
+    Report::read(out.path()).unwrap().write(out.path()).unwrap();
     let markdown = std::fs::read_to_string(out.path().join("results.md")).unwrap();
     assert!(markdown.contains("2 of 2 cells are within 1.5 points"), "{markdown}");
+}
+
+/// A cell of each kind and what it must reach at the least, in percent: about a point and a half less than it
+/// does, and above its encoder untrained.
+const FLOORS: [(Experiment, &str, f64); 24] = [
+    (Small, "cora/grace/structcomp", 78.5),
+    (Small, "cora/cca-ssg/structcomp", 80.0),
+    (Small, "citeseer/sce/structcomp", 70.0),
+    (Small, "citeseer/coles/structcomp", 70.0),
+    (Small, "pubmed/sce/structcomp", 76.0),
+    (Small, "pubmed/coles/structcomp", 73.5),
+    (Small, "cora/sce/full", 80.0),
+    (Small, "cora/coles/full", 80.0),
+    (Small, "cora/grace/full", 79.0),
+    (Small, "cora/cca-ssg/full", 80.0),
+    (Noise, "cora/coles/structcomp", 77.5),
+    (Deep, "cora/coles/structcomp", 79.0),
+    (Partitioners, "cora/coles/structcomp/variation-neighborhoods", 80.0),
+    (Recent, "cora/sp-gcl/structcomp", 79.0),
+    (Recent, "cora/ggd/structcomp", 80.0),
+    (Recent, "cora/contrast-reg/structcomp", 78.0),
+    (Recent, "cora/blockgcl/structcomp", 77.0),
+    (Recent, "cora/dgi/structcomp", 80.0),
+    (Recent, "cora/mvgrl/structcomp", 79.0),
+    (Recent, "cora/bgrl/structcomp", 77.5),
+    (Recent, "cora/sp-gcl/full", 79.0),
+    (Inductive, "citeseer/coles/structcomp", 66.0),
+    (Recipe, "cora/recipe/structcomp", 80.0),
+    (Recipe, "pubmed/recipe/structcomp", 76.5),
+];
+
+#[test]
+fn cells_of_every_experiment_reach_their_accuracy() {
+    let Some(data_dir) = published::folder() else { return };
+    for (experiment, cell, least) in FLOORS {
+        let finished = one(&data_dir, experiment, cell, 20);
+        let found = judged(&finished);
+        let (name, ours) = (format!("{}/{cell}", experiment.name()), found.ours.mean);
+        eprintln!("{name}: {ours:.2}, untrained {:.2}", found.untrained.mean);
+        assert!(ours >= least, "{name}: {ours:.2}");
+        assert!(ours > found.untrained.mean, "{name}: {ours:.2}, untrained {:.2}", found.untrained.mean);
+    }
+}
+
+/// On three of the ten splits; no better than untrained, as the report says.
+#[test]
+fn sp_gcl_on_clusters_reaches_the_papers_accuracy_on_chameleon() {
+    let Some(data_dir) = published::folder() else { return };
+    let finished = one(&data_dir, Heterophilous, "chameleon/sp-gcl/structcomp", 3);
+    let ours = judged(&finished).ours.mean;
+    assert!(ours > finished.cell.paper.unwrap().mean - 2.5, "{ours}");
+}
+
+#[test]
+fn training_on_clusters_lowers_the_loss_of_the_whole_graph() {
+    let Some(data_dir) = published::folder() else { return };
+    let finished = one(&data_dir, LossTrend, "cora/coles", 1);
+    let Outcome::LossTrend(trend) = &finished.outcome else { panic!("{finished:?}") };
+    let (u, w) = (&trend.on_clusters, &trend.on_nodes);
+    assert_eq!((u.len(), w.len(), u[0]), (20, 20, w[0]), "both start alike");
+    let fall = w[0] - w[19];
+    let apart = u.iter().zip(w).map(|(u, w)| (u - w).abs()).fold(0.0, f64::max);
+    assert!(fall > 0.0 && apart < 0.2 * fall, "{apart} of {fall}");
+}
+
+#[test]
+fn the_printed_bound_holds_on_cora_and_fails_on_a_star() {
+    let Some(data_dir) = published::folder() else { return };
+    let theory = |only: &str| match one(&data_dir, Theory, only, 1).outcome {
+        Outcome::Theory(theory) => theory,
+        other => panic!("{other:?}"),
+    };
+    let (cora, star) = (theory("cora"), theory("star"));
+    let apart = |theory: &structcomp::reproduce::Theory| (theory.edges_nodes - theory.edges_clusters).abs();
+    assert!(apart(&cora) <= cora.bound && apart(&cora) <= cora.printed_bound, "{cora:?}");
+    assert!(apart(&star) <= star.bound && apart(&star) > star.printed_bound, "{star:?}");
+    let found = cora.regulariser.unwrap();
+    assert!((found.drawn / found.formula - 1.0).abs() < 0.1, "{found:?}");
+    assert_eq!(found.printed, found.formula / 2.0);
+}
+
+#[test]
+fn a_filter_chooses_by_mode_too() {
+    let Some(data_dir) = published::folder() else { return };
+    let chosen = |mode| {
+        let (only, out) = (Some("cora/sce".into()), "nowhere".into());
+        let reproduction =
+            Reproduction { only, out, mode, data_dir: data_dir.clone(), ..Reproduction::default() };
+        reproduction.plan().unwrap().to_do()
+    };
+    assert_eq!((chosen(None), chosen(Some(Mode::Full))), (2, 1));
 }

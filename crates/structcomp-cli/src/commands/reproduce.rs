@@ -47,7 +47,8 @@ pub(crate) struct Reproduce {
     /// A folder for the cells, index.html, results.md, results.json and the figures
     #[arg(long, short, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
-    /// Write the Markdown here as well, its figures in a folder beside it
+    /// Write the Markdown here as well, its figures in a folder beside it; what the file has of other
+    /// experiments stays
     #[arg(long, value_name = "FILE.md")]
     markdown: Option<PathBuf>,
     #[command(flatten)]

@@ -77,7 +77,8 @@ pub struct Setup {
     pub feature_norm: FeatureNorm,
     /// Random edges added, as a share of the edges.
     pub noise: f64,
-    /// The share of nodes that training does not see.
+    /// The share of nodes that training does not see: drawn at random, or where the splits came with the data all but
+    /// those that the first of them trains on.
     pub unseen: f64,
     /// `random20`, or splits that came with the data.
     pub splits: String,
@@ -215,7 +216,7 @@ mod tests {
         let repeats = Repeats { seeds: 3, runs: 50, seed: 0 };
         let key = |cell: &Cell, repeats: &Repeats, data: &str| cell.key(repeats, data).unwrap();
         let first = key(&example(), &repeats, "a");
-        let paper = Some(Published { mean: 1.0, std: 2.0 });
+        let paper = Some(Published { mean: 1.0, std: None });
         assert_eq!(first, key(&Cell { paper, ..example() }, &repeats, "a"));
         let noisy = Task::Accuracy(Setup { noise: 0.1, ..Setup::default() });
         assert_ne!(first, key(&Cell { task: noisy, ..example() }, &repeats, "a"));

@@ -3,6 +3,8 @@
 use super::{Cell, Experiment, Finished, page, sections};
 use crate::{Error, Result, write_text};
 use std::fmt::Write;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// What finished cells come to.
@@ -64,16 +66,27 @@ impl Report {
     pub fn write(&self, out: &Path) -> Result<()> {
         write_text(out.join("index.html"), &page::html(self))?;
         write_text(out.join("results.json"), &self.json()?)?;
-        self.write_markdown(&out.join("results.md"))
+        let path = out.join("results.md");
+        self.write_figures(&path)?;
+        write_text(path, &self.markdown())
     }
 
-    /// Writes the Markdown, and the figures in a folder `figures` beside it.
+    /// Writes the Markdown, and the figures in a folder `figures` beside it. What a file that is there has of
+    /// experiments without a finished cell here stays as it is, so that one can be done anew without the others.
     pub fn write_markdown(&self, path: &Path) -> Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("")).join("figures");
-        for figure in self.sections.iter().flat_map(|section| &section.figures) {
-            write_text(folder.join(format!("{}.svg", figure.name)), &figure.svg)?;
-        }
-        write_text(path, &self.markdown())
+        let before = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(Error::io(path)(error)),
+        };
+        self.write_figures(path)?;
+        write_text(path, &self.markdown_over(&before))
+    }
+
+    fn write_figures(&self, beside: &Path) -> Result<()> {
+        let folder = beside.parent().unwrap_or(Path::new("")).join("figures");
+        let figures = self.sections.iter().flat_map(|section| &section.figures);
+        figures.map(|figure| write_text(folder.join(format!("{}.svg", figure.name)), &figure.svg)).collect()
     }
 
     /// All finished cells.
@@ -85,20 +98,21 @@ impl Report {
 
     /// The report as Markdown, figures by the names of their files.
     pub fn markdown(&self) -> String {
+        self.markdown_over("")
+    }
+
+    /// The same, with the sections of `before` for experiments that have none here.
+    fn markdown_over(&self, before: &str) -> String {
         let mut text = String::from(
             "# Results\n\nEvery table and figure here was made by the command above it, from the finished cells in its \
-             folder. Differences are ours less the paper's, in points of accuracy.\n",
+             folder; with `--only` and a cell's name, such as `--only cora/sce/structcomp`, it makes that cell alone. \
+             Differences are ours less the paper's, in points of accuracy.\n",
         );
-        for section in &self.sections {
-            let Section { experiment, commands, protocol, tables, figures, notes } = section;
-            let commands = commands.join("`, `");
-            let _ = write!(text, "\n## {}\n\n`{commands}`\n\n", experiment.title());
-            let _ = writeln!(text, "{} {protocol}", experiment.about());
-            notes.iter().for_each(|note| text += &format!("\n{note}\n"));
-            for figure in figures {
-                let _ = write!(text, "\n![{}](figures/{}.svg)\n", figure.about, figure.name);
+        for experiment in Experiment::ALL {
+            match self.sections.iter().find(|section| section.experiment == experiment) {
+                Some(section) => text += &section.markdown(),
+                None => text += section_of(before, experiment).unwrap_or_default(),
             }
-            tables.iter().for_each(|table| text += &table.markdown());
         }
         text
     }
@@ -116,6 +130,29 @@ impl Report {
             section.notes.iter().for_each(|note| text += &format!("\n{note}\n"));
             text.push('\n');
         }
+        text
+    }
+}
+
+/// What a report says of an experiment, from its heading to the next.
+fn section_of(report: &str, experiment: Experiment) -> Option<&str> {
+    let start = report.find(&format!("\n## {}\n", experiment.title()))?;
+    let section = &report[start..];
+    let end = section[1..].find("\n## ").map_or(section.len(), |end| end + 1);
+    Some(&section[..end])
+}
+
+impl Section {
+    fn markdown(&self) -> String {
+        let Self { experiment, commands, protocol, tables, figures, notes } = self;
+        let commands = commands.join("`, `");
+        let mut text = format!("\n## {}\n\n`{commands}`\n\n", experiment.title());
+        let _ = writeln!(text, "{} {protocol}", experiment.about());
+        notes.iter().for_each(|note| text += &format!("\n{note}\n"));
+        for figure in figures {
+            let _ = write!(text, "\n![{}](figures/{}.svg)\n", figure.about, figure.name);
+        }
+        tables.iter().for_each(|table| text += &table.markdown());
         text
     }
 }

@@ -40,7 +40,7 @@ impl Need {
         let training = setup.training.clone().unwrap_or_else(recipe);
         let seeds = repeats.seeds as f64;
         let epoch = size.epoch(&training);
-        let epochs = training.epochs as f64 * epoch;
+        let epochs = expected_epochs(&training) as f64 * epoch;
         let judged = size.embed(&training) + size.judge(&training, setup, repeats.runs as f64);
         let seconds = match &cell.task {
             Task::Accuracy(setup) if setup.random_clusters => seeds * (2.0 * epochs + 3.0 * judged),
@@ -54,6 +54,11 @@ impl Need {
         };
         Ok(Self { core_seconds: FIXED + seconds, bytes: size.bytes(&training) })
     }
+}
+
+/// Epochs until patience ends, where it does before all are done: some twenty times as many as it lasts.
+fn expected_epochs(training: &Training) -> usize {
+    training.epochs.min(20 * training.patience.unwrap_or(usize::MAX / 20))
 }
 
 /// What the recipe comes to on most data: it stops by itself.

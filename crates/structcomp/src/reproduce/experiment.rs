@@ -150,8 +150,9 @@ impl Experiment {
             }
             Self::Inductive => {
                 "Half of the nodes are kept from partitioning and training, and are the test nodes; 20 training \
-                 nodes a class teach the classifier. The paper did this on Flickr and Reddit, which are not at \
-                 hand: here on the small graphs, and on a synthetic graph with Flickr's counts."
+                 nodes a class teach the classifier. The paper did this on Flickr and Reddit; where the data folder \
+                 has them in GraphSAINT's layout they are done too, by the roles that nodes have there and an MLP of \
+                 three layers. All others are the small graphs, and a synthetic one with Flickr's counts."
             }
             Self::Theory => {
                 "For a linear encoder trained by SCE on clusters. |L_G − L_P| is how far the loss over edges by \

@@ -15,10 +15,12 @@ const FAR: f64 = 1.5;
 /// The section of an experiment, from its finished cells.
 pub(super) fn section(experiment: Experiment, mut cells: Vec<&Finished>) -> Section {
     // The order of the experiment's own list; cells that it has no longer come last.
-    let order: Vec<String> = experiment.cells().unwrap_or_default().iter().map(Cell::name).collect();
+    let defined = experiment.cells().unwrap_or_default();
+    let order: Vec<String> = defined.iter().map(Cell::name).collect();
     let place = |cell: &Cell| order.iter().position(|name| *name == cell.name()).unwrap_or(usize::MAX);
     cells.sort_by_key(|finished| (place(&finished.cell), finished.cell.name()));
-    let missing = missing(&order, &cells);
+    let expected = defined.iter().filter(|cell| !cell.is_optional()).map(Cell::name).collect::<Vec<_>>();
+    let missing = missing(&expected, &cells);
     let (mut tables, figures, mut notes) = match experiment {
         Experiment::TimeMemory => cost::parts(&cells),
         Experiment::Compression => curves::compression(&cells),
@@ -110,6 +112,8 @@ fn data_name(dataset: &str) -> String {
         "chameleon" => "Chameleon".into(),
         "squirrel" => "Squirrel".into(),
         "actor" => "Actor".into(),
+        "flickr" => "Flickr".into(),
+        "reddit" => "Reddit".into(),
         super::cells::FLICKR => "Flickr's counts (synthetic)".into(),
         "star" => "star (synthetic)".into(),
         other => other.to_owned(),

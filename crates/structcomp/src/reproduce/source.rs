@@ -121,21 +121,32 @@ impl Source {
         }
     }
 
+    /// The splits that came with the data under the name that a cell asks for.
+    fn own_splits(&self, setup: &Setup) -> Option<&SplitSet> {
+        self.dataset.splits.iter().find(|set| set.name == setup.splits)
+    }
+
     /// The nodes that training sees, in order; none where it sees all.
     pub(super) fn seen(&self, setup: &Setup, seed: Seed) -> Option<Vec<u32>> {
         if setup.unseen == 0.0 {
             return None;
         }
-        let mut nodes: Vec<u32> = (0..self.dataset.graph.nodes() as u32).collect();
-        nodes.shuffle(&mut seed.stream("nodes seen"));
-        nodes.truncate(((1.0 - setup.unseen) * nodes.len() as f64).round() as usize);
+        let mut nodes: Vec<u32> = match self.own_splits(setup).and_then(|own| own.splits.first()) {
+            Some(split) => split.train.clone(),
+            None => {
+                let mut nodes: Vec<u32> = (0..self.dataset.graph.nodes() as u32).collect();
+                nodes.shuffle(&mut seed.stream("nodes seen"));
+                nodes.truncate(((1.0 - setup.unseen) * nodes.len() as f64).round() as usize);
+                nodes
+            }
+        };
         nodes.sort_unstable();
         Some(nodes)
     }
 
     /// The splits to judge by: with unseen nodes, those alone are tested and the others teach.
     pub(super) fn splits(&self, setup: &Setup, repeats: &Repeats, seed: Seed) -> Result<SplitSet> {
-        if let Some(own) = self.dataset.splits.iter().find(|set| set.name == setup.splits) {
+        if let Some(own) = self.own_splits(setup) {
             let mut own = own.clone();
             own.splits.truncate(repeats.runs);
             return Ok(own);
@@ -209,6 +220,18 @@ mod tests {
             assert!(split.test.iter().all(|node| seen.binary_search(node).is_err()));
             assert_eq!((split.train.len(), split.test.len()), (60, 200));
         }
+    }
+
+    #[test]
+    fn where_nodes_have_roles_training_sees_those_for_training() {
+        let mut source = demo();
+        let split = Split::new(400, vec![7, 3, 99], vec![1, 2], vec![0, 4]).unwrap();
+        source.dataset.splits.push(SplitSet::named("roles", vec![split.clone()]));
+        let setup = Setup { unseen: 0.5, splits: "roles".into(), ..Setup::default() };
+        assert_eq!(source.seen(&setup, Seed(1)).unwrap(), [3, 7, 99]);
+        let repeats = Repeats { seeds: 1, runs: 4, seed: 3 };
+        assert_eq!(source.splits(&setup, &repeats, Seed(3)).unwrap().splits, [split]);
+        assert_eq!(source.seen(&Setup { unseen: 0.0, ..setup }, Seed(1)), None);
     }
 
     #[test]

@@ -109,6 +109,50 @@ fn a_run_that_was_stopped_goes_on_where_it_was() {
 }
 
 #[test]
+fn data_that_few_have_is_left_out_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = |only: &str| {
+        let (only, data_dir) = (Some(only.to_owned()), folder.path().to_owned());
+        let (experiments, out) = (vec![Experiment::Inductive], folder.path().join("out"));
+        Reproduction { experiments, out, only, data_dir, ..Reproduction::default() }.plan()
+    };
+    let with_synthetic = plan("flickr/sce").unwrap();
+    assert_eq!((with_synthetic.to_do(), with_synthetic.notes.len()), (1, 1), "{:?}", with_synthetic.notes);
+    assert!(with_synthetic.notes[0].starts_with("left out: the dataset flickr is not in"));
+    let error = plan("reddit/").err().unwrap().to_string();
+    assert!(error.contains("the dataset reddit is not in") && error.contains("--data-dir"), "{error}");
+    // Others must be there.
+    let error = plan("cora/sce").err().unwrap().to_string();
+    assert!(error.starts_with("the dataset cora is not in"), "{error}");
+}
+
+#[test]
+fn a_file_keeps_what_it_has_of_other_experiments() {
+    let [first, second] = [0, 1].map(|_| tempfile::tempdir().unwrap());
+    let path = first.path().join("docs/results.md");
+    let write = |folder: &Path| {
+        Report::read(folder).unwrap().write_markdown(&path).unwrap();
+        std::fs::read_to_string(&path).unwrap()
+    };
+    finished(Experiment::Noise, 0, 78.5).write(first.path()).unwrap();
+    let noise = write(first.path());
+    finished(Experiment::Small, 0, 81.25).write(second.path()).unwrap();
+    finished(Experiment::Deep, 0, 80.75).write(second.path()).unwrap();
+    let all = write(second.path());
+    let place = |what: &str| all.find(what).unwrap_or_else(|| panic!("{what} in {all}"));
+    let order =
+        ["## Accuracy on the small", "81.25", "## Ten percent", "78.50", "## A deep encoder", "80.75"];
+    assert!(order.map(place).is_sorted(), "{all}");
+    let of_noise = &noise[noise.find("\n## Ten percent").unwrap()..];
+    assert!(all.contains(of_noise), "to the letter: {all}");
+    finished(Experiment::Noise, 0, 79.5).write(first.path()).unwrap();
+    assert_eq!(
+        write(first.path()),
+        all.replace(of_noise, &of_noise.replace("78.50", "79.50").replace("-0.80", "+0.20"))
+    );
+}
+
+#[test]
 fn reports_are_made_of_finished_cells() {
     let folder = tempfile::tempdir().unwrap();
     finished(Experiment::Small, 0, 81.0).write(folder.path()).unwrap();
@@ -121,6 +165,8 @@ fn reports_are_made_of_finished_cells() {
     assert!(markdown.contains("0 of 1 cells are within 1.5 points"), "{markdown}");
     assert!(markdown.contains("Further below: cora/sce/full -11.00"), "{markdown}");
     assert!(markdown.contains("38 of 40 cells have not been run."), "{markdown}");
+    let gain = "on average over the data and by the same seeds: SCE +11.00 (paper +0.60).";
+    assert!(markdown.contains(gain), "{markdown}");
     assert!(markdown.contains("(figures/compression.svg)"), "{markdown}");
     assert!(markdown.contains("`structcomp reproduce small --seeds 1`"), "{markdown}");
     assert!(markdown.contains("| cora/sce/structcomp | epochs 50, learning-rate 0.001 |"), "{markdown}");

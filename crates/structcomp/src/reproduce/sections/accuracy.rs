@@ -68,7 +68,13 @@ fn numbers(cell: &Cell, judged: &Judged) -> Vec<String> {
     let spread = |spread: &Spread| format!("{:.2} ± {:.2}", spread.mean, spread.std);
     let mean = |spread: &Spread| format!("{:.2}", spread.mean);
     vec![
-        cell.paper.map_or_else(|| "–".into(), |paper| format!("{:?} ± {:?}", paper.mean, paper.std)),
+        cell.paper.map_or_else(
+            || "–".into(),
+            |paper| match paper.std {
+                Some(std) => format!("{:?} ± {std:?}", paper.mean),
+                None => format!("{:?}", paper.mean),
+            },
+        ),
         spread(&judged.ours),
         cell.paper.map_or_else(|| "–".into(), |paper| format!("{:+.2}", judged.ours.mean - paper.mean)),
         mean(&judged.features),
@@ -125,7 +131,44 @@ fn notes(cells: &[(&Cell, &Judged)]) -> Vec<String> {
             notes.push(note + ".");
         }
     }
+    notes.extend(gains(cells));
     notes
+}
+
+/// By how much clusters are better than the whole graph, for each model on average over the data that it has both of,
+/// by the seeds that both have; and the same in the paper, where it has all of them.
+fn gains(cells: &[(&Cell, &Judged)]) -> Option<String> {
+    let mut models: Vec<&str> = Vec::new();
+    for (cell, _) in cells {
+        if !models.contains(&&cell.model[..]) {
+            models.push(&cell.model);
+        }
+    }
+    let gain = |model: &&str| {
+        let own = |mode| cells.iter().filter(move |(cell, _)| (&cell.model[..], cell.mode) == (*model, mode));
+        let mut pairs = Vec::new();
+        for (cell, judged) in own(Mode::Structcomp) {
+            let whole = own(Mode::Full)
+                .find(|(other, _)| (&other.dataset, &other.variation) == (&cell.dataset, &cell.variation));
+            let Some((whole, on_whole)) = whole else { continue };
+            let common = judged.ours.seeds.len().min(on_whole.ours.seeds.len());
+            let mean = |spread: &Spread| spread.seeds[..common].iter().sum::<f64>() / common.max(1) as f64;
+            let printed = cell.paper.zip(whole.paper).map(|(clusters, whole)| clusters.mean - whole.mean);
+            pairs.push((mean(&judged.ours) - mean(&on_whole.ours), printed));
+        }
+        let count = pairs.len() as f64;
+        let ours = pairs.iter().map(|pair| pair.0).sum::<f64>() / count;
+        let printed: Option<f64> = pairs.iter().map(|pair| pair.1).sum();
+        let printed = printed.map(|sum| format!(" (paper {:+.2})", sum / count)).unwrap_or_default();
+        (!pairs.is_empty()).then(|| format!("{} {ours:+.2}{printed}", model_name(model)))
+    };
+    let gains: Vec<String> = models.iter().filter_map(gain).collect();
+    (!gains.is_empty()).then(|| {
+        format!(
+            "Clusters less the whole graph, on average over the data and by the same seeds: {}.",
+            gains.join(", ")
+        )
+    })
 }
 
 /// The table of our own recipe, which has no paper beside it.

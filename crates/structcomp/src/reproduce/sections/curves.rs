@@ -2,11 +2,11 @@
 
 use super::accuracy::judged;
 use super::{data_name, model_name};
-use crate::reproduce::cells::MODELS;
+use crate::reproduce::cells::{MODELS, RATES};
 use crate::reproduce::document::{Figure, Table};
 use crate::reproduce::figures::{Line, Panel, Panels};
 use crate::reproduce::{Experiment, Finished, Outcome};
-use crate::svg::PALETTE;
+use crate::svg::{FAINT, PALETTE};
 
 type Parts = (Vec<Table>, Vec<Figure>, Vec<String>);
 
@@ -37,15 +37,26 @@ pub(super) fn compression(cells: &[&Finished]) -> Parts {
     for dataset in datasets(cells) {
         let mut lines = Vec::new();
         for (model, name, color) in LINES {
-            let own: Vec<(f64, f64, f64)> = found
-                .iter()
-                .filter(|(cell, _)| (&cell.dataset, &cell.model[..]) == (&dataset, model))
+            let cells =
+                found.iter().filter(|(cell, _)| (&cell.dataset, &cell.model[..]) == (&dataset, model));
+            let own: Vec<(f64, f64, f64)> = cells
+                .clone()
                 .filter_map(|(cell, judged)| {
                     Some((cell.variation.parse().ok()?, judged.ours.mean, judged.ours.std))
                 })
                 .collect();
-            if own.is_empty() {
-                continue;
+            // The controls know nothing of clusters.
+            let Some((_, controls)) = cells.clone().next() else { continue };
+            let [spread, untrained] = [&controls.propagated, &controls.untrained].map(|of| of.mean);
+            if lines.is_empty() {
+                let ends = [RATES[0], RATES[RATES.len() - 1]];
+                lines.push(Line {
+                    name: "Â²X, no training",
+                    color: FAINT,
+                    points: ends.map(|share| (share, spread)).to_vec(),
+                    band: Vec::new(),
+                    dashed: true,
+                });
             }
             let best = own.iter().max_by(|a, b| a.1.total_cmp(&b.1));
             let best = best.map_or_else(String::new, |best| format!("{:.2} at {}", best.1, best.0));
@@ -54,7 +65,8 @@ pub(super) fn compression(cells: &[&Finished]) -> Parts {
                 point.map_or_else(|| "–".into(), |point| format!("{:.2}", point.1))
             };
             let mut row = vec![data_name(&dataset), name.to_owned(), best];
-            row.extend([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0].map(at));
+            row.extend(RATES.map(at));
+            row.extend([spread, untrained].map(|mean| format!("{mean:.2}")));
             rows.push(row);
             let points = own.iter().map(|point| (point.0, point.1)).collect();
             lines.push(Line {
@@ -70,7 +82,8 @@ pub(super) fn compression(cells: &[&Finished]) -> Parts {
     if rows.iter().any(|row| row[0] == "Pubmed" && row[1] == "GRACE") {
         notes.push("GRACE on Pubmed ends at 0.3: it compares all pairs of clusters.".to_owned());
     }
-    let head = vec!["data", "model", "best", "0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1"];
+    let mut head = vec!["data", "model", "best"];
+    head.extend(["0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "Â²X", "untrained"]);
     let title = Experiment::Compression.title();
     let figure = Panels {
         title,
