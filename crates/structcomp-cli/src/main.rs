@@ -43,8 +43,7 @@ fn run(cli: args::Cli) -> anyhow::Result<()> {
     }
 }
 
-#[allow(clippy::print_stderr)] // errors go to stderr, in one line
 fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
-    eprintln!("error: {error:#}");
+    terminal::tell(&format!("error: {error:#}"));
     ExitCode::from(code)
 }

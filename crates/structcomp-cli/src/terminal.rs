@@ -15,6 +15,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Writes a line to stderr; nobody can be told where that fails.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// Writes one JSON object to stdout.
 pub(crate) fn print_json(object: &impl serde::Serialize) -> Result<()> {
     print(&format!("{}\n", serde_json::to_string_pretty(object)?))

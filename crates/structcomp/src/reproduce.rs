@@ -170,10 +170,19 @@ impl Reproduction {
                 continue;
             }
             let source = sources.get(&cell.dataset)?;
-            let found = Finished::read(&self.out, &cell);
-            if !self.anew && found.is_some_and(|found| found.serves(&cell, &repeats, &source.sha256)) {
-                finished += 1;
-                continue;
+            let found = Finished::read(&self.out, &cell).filter(|found| found.is_of(&cell));
+            match found {
+                Some(found) if !self.anew && found.serves(&cell, &repeats, &source.sha256) => {
+                    finished += 1;
+                    continue;
+                }
+                Some(found) if found.has_more_than(&repeats) => notes.push(format!(
+                    "{}/{} was done with {} and will be replaced; another folder would keep both",
+                    cell.experiment.name(),
+                    cell.name(),
+                    found.repeats
+                )),
+                _ => {}
             }
             let key = cell.key(&repeats, &source.sha256)?;
             let need = Need::of(&cell, &source, &repeats)?;
@@ -190,16 +199,15 @@ impl Reproduction {
         absent.sort();
         absent.dedup();
         notes.extend(absent);
-        if to_do.is_empty() && finished == 0 {
-            return Err(self.nothing_chosen(notes));
+        if let (true, 0, Some(why)) = (to_do.is_empty(), finished, notes.first()) {
+            return Err(Error::Input(format!("there is nothing to do; {why}")));
         }
         Ok(Plan { settings: self.clone(), sources, repeats, to_do, finished, notes })
     }
 
-    /// Why a cell is left out for want of data, where it may be.
+    /// Why a cell is left out for want of data, where it is.
     fn left_out(&self, cell: &Cell) -> Option<String> {
-        let known = named::find(&cell.dataset).filter(|_| cell.is_optional())?;
-        let absent = known.locate(&self.data_dir).err()?;
+        let absent = named::find(&cell.dataset)?.locate(&self.data_dir).err()?;
         Some(format!("left out: {absent}"))
     }
 
@@ -226,10 +234,11 @@ impl Reproduction {
         let only = self.only.as_ref().map(|only| format!(" with '{only}' in its name")).unwrap_or_default();
         let mode = self.mode.map(|mode| format!(" of mode {}", mode.name())).unwrap_or_default();
         let notes = notes.iter().map(|note| format!("; {note}")).collect::<String>();
-        Error::Input(format!(
-            "{} has no cell{only}{mode}; names are such as cora/grace/structcomp{notes}",
-            names.join(", ")
-        ))
+        let example = self.experiments.iter().find_map(|experiment| experiment.cells().ok()?.pop());
+        let example = example.map(|cell| format!("; names are such as {}", cell.name())).unwrap_or_default();
+        let who = if names.len() > 3 { "no experiment".into() } else { names.join(", ") };
+        let has = if names.len() > 3 { "has a" } else { "has no" };
+        Error::Input(format!("{who} {has} cell{only}{mode}{example}{notes}"))
     }
 }
 
@@ -296,6 +305,9 @@ impl Plan {
         let cell = &planned.cell;
         let source: Arc<Source> = self.sources.get(&cell.dataset)?;
         let parts = Parts::of(&self.settings.out, &planned.key);
+        if self.settings.anew {
+            parts.clear()?;
+        }
         let outcome = self.outcome(cell, &source, &parts, stop)?;
         let finished = Finished {
             cell: cell.clone(),

@@ -77,7 +77,7 @@ const FLOORS: [(Experiment, &str, f64); 24] = [
     (Small, "cora/coles/full", 80.0),
     (Small, "cora/grace/full", 79.0),
     (Small, "cora/cca-ssg/full", 80.0),
-    (Noise, "cora/coles/structcomp", 77.5),
+    (Noise, "cora/coles/structcomp", 76.0),
     (Deep, "cora/coles/structcomp", 79.0),
     (Partitioners, "cora/coles/structcomp/variation-neighborhoods", 80.0),
     (Recent, "cora/sp-gcl/structcomp", 79.0),
@@ -141,6 +141,27 @@ fn the_printed_bound_holds_on_cora_and_fails_on_a_star() {
     let found = cora.regulariser.unwrap();
     assert!((found.drawn / found.formula - 1.0).abs() < 0.1, "{found:?}");
     assert_eq!(found.printed, found.formula / 2.0);
+}
+
+#[test]
+fn data_that_is_not_as_published_is_refused() {
+    let Some(data_dir) = published::folder() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("cora")).unwrap();
+    for file in std::fs::read_dir(data_dir.join("cora")).unwrap() {
+        let file = file.unwrap();
+        let mut bytes = std::fs::read(file.path()).unwrap();
+        if file.file_name() == "ind.cora.allx" {
+            // One number of a matrix: it can be read as before.
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+        }
+        std::fs::write(folder.path().join("cora").join(file.file_name()), bytes).unwrap();
+    }
+    let (only, out) = (Some("cora/sce".into()), folder.path().join("out"));
+    let reproduction = Reproduction { only, out, data_dir: folder.path().into(), ..Reproduction::default() };
+    let error = reproduction.plan().err().unwrap().to_string();
+    assert!(error.starts_with("cora is not as it was published: ind.cora.allx has SHA-256"), "{error}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::{
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use structcomp::reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction, Tally, measure};
 
 #[derive(Args)]
@@ -83,6 +83,7 @@ struct Summary {
     finished: usize,
     finished_before: usize,
     failed: Vec<(String, String)>,
+    stopped: bool,
     out: PathBuf,
 }
 
@@ -109,6 +110,12 @@ impl Reproduce {
         }
         .plan()?;
         can_write(&self.out)?;
+        if let Some(path) = &self.markdown {
+            if path.is_dir() {
+                bail!("--markdown {}: is a folder; name a file to write", path.display());
+            }
+            can_write(path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")))?;
+        }
         self.say(&plan);
         let tally = self.work(&plan)?;
         let report = Report::read(&self.out)?;
@@ -120,35 +127,37 @@ impl Reproduce {
             finished: tally.finished,
             finished_before: plan.finished,
             failed: tally.failed,
+            stopped: tally.interrupted,
             out: self.out.clone(),
         };
         let page = self.out.join("index.html");
         self.common
             .print(&summary, || report.text(&experiments) + &format!("All of it: {}\n", page.display()))?;
-        if tally.interrupted {
-            bail!("stopped; the same command goes on from here");
-        }
-        match summary.failed.first() {
-            None => Ok(()),
-            Some((cell, error)) => bail!("{} cells failed, the first {cell}: {error}", summary.failed.len()),
+        match (tally.interrupted, &summary.failed[..]) {
+            (true, _) if self.anew => bail!("stopped; the cells that are finished are kept"),
+            (true, _) => bail!("stopped; the same command goes on from here"),
+            (false, []) => Ok(()),
+            (false, [(cell, error)]) => bail!("a cell failed, {cell}: {error}"),
+            (false, [(cell, error), ..]) => {
+                bail!("{} cells failed, the first {cell}: {error}", summary.failed.len())
+            }
         }
     }
 
     /// How much there is to do.
-    #[allow(clippy::print_stderr)] // progress goes to stderr
     fn say(&self, plan: &Plan) {
         if self.common.quiet {
             return;
         }
-        plan.notes.iter().for_each(|note| eprintln!("{note}"));
+        plan.notes.iter().for_each(|note| terminal::tell(note));
         let (to_do, done) = (plan.to_do(), plan.finished);
-        eprintln!(
-            "{} {} to do, {} done before; this will take about {}",
-            grouped(to_do as u64),
-            if to_do == 1 { "cell" } else { "cells" },
-            grouped(done as u64),
-            about(plan.expected_seconds())
-        );
+        let left = match to_do {
+            0 => String::new(),
+            _ => format!("; this will take about {}", about(plan.expected_seconds())),
+        };
+        let cells = if to_do == 1 { "cell" } else { "cells" };
+        let [to_do, done] = [to_do, done].map(|count| grouped(count as u64));
+        terminal::tell(&format!("{to_do} {cells} to do, {done} done before{left}"));
     }
 
     fn work(&self, plan: &Plan) -> Result<Tally> {
@@ -172,7 +181,8 @@ fn known(name: &str) -> structcomp::Result<String> {
 /// A time as one would promise it.
 fn about(seconds: f64) -> String {
     match seconds {
-        s if s < 90.0 => format!("{:.0} seconds", s.max(1.0).ceil()),
+        s if s <= 1.0 => "a second".into(),
+        s if s < 90.0 => format!("{:.0} seconds", s.ceil()),
         s if s < 5400.0 => format!("{:.0} minutes", s / 60.0),
         s => format!("{:.1} hours", s / 3600.0),
     }

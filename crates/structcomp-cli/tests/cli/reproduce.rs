@@ -38,6 +38,20 @@ fn what_cannot_be_reproduced_is_told() {
     std::fs::write(folder.path().join("file"), "").unwrap();
     let (code, said) = failure(folder.path(), &["reproduce", "theory", "--only", "star", "--out", "file/r"]);
     assert!(code == 1 && said.contains("cannot write to file/r") && !said.contains("to do"), "{said}");
+    let args = ["reproduce", "theory", "--only", "star", "--out", "r", "--markdown", "."];
+    let (code, said) = failure(folder.path(), &args);
+    assert!(code == 1 && said.contains("is a folder") && !said.contains("to do"), "{said}");
+    let (code, said) = failure(folder.path(), &[&args[..7], &["file/results.md"]].concat());
+    assert!(code == 1 && said.contains("cannot write to file") && !said.contains("to do"), "{said}");
     let (code, said) = failure(folder.path(), &["measure-training", "{}"]);
     assert!(code == 1 && said.contains("measuring training"), "{said}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_error_that_cannot_be_told_is_still_an_error() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_structcomp"));
+    let status = command.args(["info", "no such file"]).stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(1));
 }

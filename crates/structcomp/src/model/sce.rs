@@ -2,7 +2,7 @@
 
 use super::quadratic::{Form, Quadratic, loss_by_rows};
 use super::{Contrastive, Loss, Objective, Plan, Setting, Step, positive};
-use crate::{Error, Result, Seed};
+use crate::{Budget, Error, Result, Seed};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -36,6 +36,16 @@ impl Contrastive for Sce {
     fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
         positive("alpha", self.alpha)?;
         positive("the number of negatives", self.negatives as f64)?;
+        // Drawn, then from both sides.
+        let drawn = (on.rows() as u64).saturating_mul(self.negatives as u64);
+        Budget::default().check_items("the random pairs of an epoch", drawn, 12)?;
+        if drawn > u32::MAX as u64 / 2 {
+            return Err(Error::Input(format!(
+                "{} negatives for each of {} rows are more than 2^31 pairs",
+                self.negatives,
+                on.rows()
+            )));
+        }
         Ok(Box::new(Pairs { config: self.clone(), rows: on.rows(), seed: on.seed }))
     }
 }
@@ -117,6 +127,17 @@ mod tests {
 
     fn pairs(rows: usize) -> Pairs {
         Pairs { config: Sce { alpha: 3.0, negatives: 4 }, rows, seed: Seed(1) }
+    }
+
+    #[test]
+    fn more_pairs_than_fit_are_refused() {
+        let graph = crate::Graph::from_edges(4, &[(0, 1), (2, 3)]).unwrap();
+        let partition = crate::Partition::new(vec![0, 1, 2, 3]).unwrap();
+        let on = Setting { graph: &graph, partition: &partition, seed: Seed(0) };
+        let error =
+            |negatives| Sce { negatives, ..Sce::default() }.objective(&on).err().map(|e| e.to_string());
+        assert_eq!(error(5), None);
+        assert!(error(1 << 40).unwrap().contains("the random pairs of an epoch"), "{:?}", error(1 << 40));
     }
 
     #[test]

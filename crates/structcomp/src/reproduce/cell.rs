@@ -133,6 +133,14 @@ impl Repeats {
     }
 }
 
+impl std::fmt::Display for Repeats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let Self { seeds, runs, seed } = self;
+        write!(f, "{seeds} seed{} from {seed} and {runs} split{}", plural(*seeds), plural(*runs))
+    }
+}
+
 impl Cell {
     /// A name within the experiment, such as `cora/grace/structcomp`.
     pub fn name(&self) -> String {

@@ -85,8 +85,8 @@ impl Report {
 
     fn write_figures(&self, beside: &Path) -> Result<()> {
         let folder = beside.parent().unwrap_or(Path::new("")).join("figures");
-        let figures = self.sections.iter().flat_map(|section| &section.figures);
-        figures.map(|figure| write_text(folder.join(format!("{}.svg", figure.name)), &figure.svg)).collect()
+        let mut figures = self.sections.iter().flat_map(|section| &section.figures);
+        figures.try_for_each(|figure| write_text(folder.join(format!("{}.svg", figure.name)), &figure.svg))
     }
 
     /// All finished cells.

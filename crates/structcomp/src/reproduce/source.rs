@@ -2,6 +2,7 @@
 
 use super::cells::FLICKR;
 use super::{Repeats, Setup};
+use crate::data::named::{self, Verified};
 use crate::data::{self, FeatureKind, Synthetic};
 use crate::{
     Accuracy, Budget, Dataset, Dense, Error, Features, Graph, Labels, NodeIds, Normalization,
@@ -54,6 +55,7 @@ impl Sources {
             FLICKR => flickr().generate_within(Seed(0), &self.budget)?,
             "star" => star()?,
             _ => {
+                self.check(name)?;
                 let options = data::Options { budget: self.budget, ..data::Options::default() };
                 data::load(name, &self.folder, Seed(0), &options)?
             }
@@ -64,6 +66,21 @@ impl Sources {
             _ => dataset.sha256()?,
         };
         Ok(Source { dataset, sha256, controls: Mutex::default() })
+    }
+}
+
+impl Sources {
+    /// Refuses files that are not what was published: their numbers would not be the paper's.
+    fn check(&self, name: &str) -> Result<()> {
+        let Some(known) = named::find(name).filter(|known| known.missing(&self.folder).is_empty()) else {
+            return Ok(());
+        };
+        match known.verify(&self.folder, &mut |_| {})?.into_iter().find(Verified::is_fault) {
+            None => Ok(()),
+            Some(Verified { name: file, state, .. }) => Err(Error::Input(format!(
+                "{name} is not as it was published: {file} {state}; 'structcomp datasets verify {name}' tells more"
+            ))),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use super::{Cell, Outcome, Repeats};
 use crate::{Error, Result, Seed, write_text};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// A cell with what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,8 +42,7 @@ impl Finished {
     /// The finished cell of this name, whatever its settings; none where there is no such file or where it
     /// is of another form.
     pub(super) fn read(out: &Path, cell: &Cell) -> Option<Self> {
-        let text = fs::read_to_string(folder(out).join(cell.file())).ok()?;
-        serde_json::from_str(&text).ok()
+        serde_json::from_slice(&read_file(&folder(out).join(cell.file())).ok()?).ok()
     }
 
     /// Whether this is the cell as it is defined now, done by whichever version; whose its settings are, and
@@ -56,9 +55,15 @@ impl Finished {
     /// Whether nothing is left to do where these repeats are asked for, of a cell on data of this fingerprint.
     pub(super) fn serves(&self, cell: &Cell, repeats: &Repeats, data_sha256: &str) -> bool {
         let Repeats { seeds, runs, seed } = self.repeats;
-        let enough = seeds >= repeats.seeds && runs == repeats.runs && seed == repeats.seed;
+        let enough = seeds >= repeats.seeds && runs >= repeats.runs && seed == repeats.seed;
         let as_now = self.version == env!("CARGO_PKG_VERSION") && self.data_sha256 == data_sha256;
         enough && as_now && self.is_of(cell)
+    }
+
+    /// Whether there is something in it that doing it with these repeats would not give.
+    pub(super) fn has_more_than(&self, repeats: &Repeats) -> bool {
+        let Repeats { seeds, runs, seed } = self.repeats;
+        seeds > repeats.seeds || runs > repeats.runs || seed != repeats.seed
     }
 
     /// All finished cells below a folder, by name; `unread` gets a line for each file that holds none.
@@ -73,8 +78,11 @@ impl Finished {
             let Ok(files) = fs::read_dir(&experiment) else { continue };
             let files = files.filter_map(|file| file.ok().map(|file| file.path()));
             for file in files.filter(|file| file.extension().is_some_and(|end| end == "json")) {
-                let text = fs::read(&file).map_err(Error::io(&file))?;
-                match serde_json::from_slice::<Self>(&text) {
+                let text = read_file(&file).map_err(|error| error.to_string());
+                let finished = text.and_then(|text| {
+                    serde_json::from_slice::<Self>(&text).map_err(|error| error.to_string())
+                });
+                match finished {
                     Ok(finished) => all.push(finished),
                     Err(error) => unread.push(format!(
                         "{} is damaged or of another version ({error}): its cell counts as not run",
@@ -86,6 +94,14 @@ impl Finished {
         unread.sort();
         all.sort_by_key(|finished| (finished.cell.experiment, finished.cell.name()));
         Ok(all)
+    }
+}
+
+/// What is in a file; what is none, such as a pipe that nobody writes to, is an error at once.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::metadata(path)?.is_file() {
+        true => fs::read(path),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
     }
 }
 
@@ -105,7 +121,7 @@ impl Parts {
     }
 
     pub(super) fn read<T: DeserializeOwned>(&self, seed: Seed) -> Option<T> {
-        serde_json::from_str(&fs::read_to_string(self.file(seed)).ok()?).ok()
+        serde_json::from_slice(&read_file(&self.file(seed)).ok()?).ok()
     }
 
     pub(super) fn write(&self, seed: Seed, part: &impl Serialize) -> Result<()> {

@@ -120,10 +120,8 @@ fn data_that_few_have_is_left_out_and_told() {
     assert_eq!((with_synthetic.to_do(), with_synthetic.notes.len()), (1, 1), "{:?}", with_synthetic.notes);
     assert!(with_synthetic.notes[0].starts_with("left out: the dataset flickr is not in"));
     let error = plan("reddit/").err().unwrap().to_string();
-    assert!(error.contains("the dataset reddit is not in") && error.contains("--data-dir"), "{error}");
-    // Others must be there.
-    let error = plan("cora/sce").err().unwrap().to_string();
-    assert!(error.starts_with("the dataset cora is not in"), "{error}");
+    assert!(error.starts_with("there is nothing to do; left out: the dataset reddit is not in"), "{error}");
+    assert!(error.contains("--data-dir"), "{error}");
 }
 
 #[test]
@@ -208,6 +206,10 @@ fn damaged_cells_are_named_and_count_as_not_run() {
     assert!(read.len() == 1 && read[0] == whole, "{read:?}");
     assert_eq!(unread.len(), 1);
     assert!(unread[0].contains("cora-sce-full.json is damaged or of another version"), "{unread:?}");
+    std::fs::create_dir(store::folder(folder.path()).join("small/folder.json")).unwrap();
+    unread.clear();
+    assert_eq!(Finished::read_all(folder.path(), &mut unread).unwrap().len(), 1);
+    assert!(unread.len() == 2 && unread[1].contains("folder.json is damaged"), "{unread:?}");
     let trend = Trend { on_clusters: Vec::new(), on_nodes: Vec::new() };
     let another = Finished { outcome: Outcome::LossTrend(trend), ..whole.clone() };
     assert!(whole.is_of(&whole.cell) && !another.is_of(&whole.cell));
@@ -232,8 +234,11 @@ fn more_seeds_than_asked_for_will_do() {
         Finished { repeats: Repeats { seeds: 3, runs: 50, seed: 0 }, ..finished(Experiment::Small, 0, 81.0) };
     let three = Finished { key: three.cell.key(&three.repeats, "data").unwrap(), ..three };
     let serves = |seeds, runs, seed| three.serves(&three.cell, &Repeats { seeds, runs, seed }, "data");
-    assert!(serves(1, 50, 0) && serves(3, 50, 0));
-    assert!(!serves(4, 50, 0) && !serves(1, 20, 0) && !serves(1, 50, 1));
+    assert!(serves(1, 50, 0) && serves(3, 50, 0) && serves(1, 20, 0));
+    assert!(!serves(4, 50, 0) && !serves(1, 60, 0) && !serves(1, 50, 1));
+    let more = |seeds, runs, seed| three.has_more_than(&Repeats { seeds, runs, seed });
+    assert!(more(2, 60, 0) && more(4, 40, 0) && more(3, 50, 1) && !more(3, 50, 0) && !more(4, 50, 0));
+    assert_eq!(three.repeats.to_string(), "3 seeds from 0 and 50 splits");
     assert!(!three.serves(&three.cell, &three.repeats, "other data"));
 }
 
