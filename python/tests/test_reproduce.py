@@ -173,14 +173,13 @@ def graphsaint(folder, nodes=600, classes=4):
 
 def test_flickr_in_graphsaints_layout_is_judged_by_its_roles(tmp_path):
     graphsaint(tmp_path / "flickr")
-    found = reproduce(
-        "inductive", out=tmp_path / "out", data_dir=tmp_path, only="inductive/flickr/sce", seeds=1, runs=50
-    )
-    cells = {cell["cell"]["mode"]: cell["outcome"] for cell in found["cells"]}
-    assert (found["finished"], sorted(cells)) == (2, ["full", "structcomp"])
-    # Training saw no more than the 300 nodes for training, each a cluster of its own.
-    assert cells["structcomp"]["clusters"] == [300]
-    for outcome in cells.values():
-        assert outcome["ours"]["mean"] > 80 > outcome["features"]["mean"], outcome
+    cells = dict(data_dir=tmp_path, only="inductive/flickr/sce", seeds=1)
+    found = reproduce("inductive", out=tmp_path / "out", **cells)
+    # Flickr has 2,000 clusters; training sees no more than the 300 nodes for training.
+    assert "300" in found["failed"]["flickr/sce/structcomp"], found["failed"]
+    (whole,) = found["cells"]
+    outcome = whole["outcome"]
+    assert (whole["cell"]["mode"], found["finished"]) == ("full", 1)
+    assert outcome["ours"]["mean"] > 80 > outcome["features"]["mean"], outcome
     markdown = (tmp_path / "out/results.md").read_text()
-    assert "| SCE | Flickr | clusters | 51.6 |" in markdown and "not been run" in markdown
+    assert "| SCE | Flickr | whole graph | 50.6 |" in markdown and "not been run" in markdown

@@ -179,9 +179,12 @@ impl FullPreset {
             ("sp-gcl", _) => FeatureNorm::RowL1,
             _ => FeatureNorm::None,
         };
-        // GGD's repository has Cora's settings alone.
-        let assumed = training.model.name() == "ggd" && matches!(dataset, "citeseer" | "pubmed");
-        let ours: &[&str] = if assumed { &["epochs", "hidden", "learning-rate"] } else { &[] };
+        // GGD's and DGI's repositories have Cora's settings alone.
+        let ours: &[&str] = match (training.model.name(), dataset) {
+            ("ggd", "citeseer" | "pubmed") => &["epochs", "hidden", "learning-rate"],
+            ("dgi", "citeseer" | "pubmed") => &["hidden", "learning-rate"],
+            _ => &[],
+        };
         Self { training, feature_norm, source: "the model's repository", ours }
     }
 }

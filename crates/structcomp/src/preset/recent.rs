@@ -106,6 +106,8 @@ impl Preset {
         }
         if let Some(row) = ON_CLUSTERS.iter().find(|row| (row.0, row.1) == (model, dataset)) {
             (training.epochs, training.learning_rate, training.hidden) = (row.2, row.3, row.4);
+            // By such a rate losses rise before they fall, for longer than patience lasts.
+            training.patience = None;
         }
         Some(Self { clusters, training })
     }

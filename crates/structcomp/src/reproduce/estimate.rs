@@ -4,7 +4,7 @@ use super::cells::two_views;
 use super::cost;
 use super::source::Source;
 use super::{Cell, Finished, Mode, Repeats, Setup, Task};
-use crate::{CcaSsg, EncoderKind, Model, Result, Softmax, Training};
+use crate::{CcaSsg, EncoderKind, Mlp, Model, Result, Softmax, Training};
 
 /// What a cell needs, by counting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,10 +157,13 @@ impl Size {
         // Splits that come with data are ten, and learn from half of the nodes.
         let (taught, runs) = match setup.splits.as_str() {
             "geom-gcn" => (0.48 * self.nodes, 10.0),
+            "roles" => ((1.0 - setup.unseen) * self.nodes, 1.0),
             _ => (20.0 * self.classes, runs),
         };
         let each = match setup.probe.as_str() {
             // Narrow products are half as fast.
+            // Two hidden layers of 256.
+            "mlp" => Mlp::default().epochs as f64 * 6.0 * taught * 256.0 * (h + 256.0),
             "softmax" => Softmax::default().epochs as f64 * 8.0 * self.nodes * h * self.classes,
             _ => 10.0 * self.classes * taught.min(h) * taught * h + 2.0 * self.nodes * h * self.classes,
         };
