@@ -72,24 +72,25 @@ fn linear_models_reach_the_papers_accuracy_on_cora_and_beat_every_control() {
     assert!(markdown.contains("2 of 2 cells are within 1.5 points"), "{markdown}");
 }
 
+/// An experiment, which of its cells, and the least that each of them must reach.
+type Share = (Experiment, &'static str, Option<Mode>, &'static [(&'static str, f64)]);
+
 /// Which cells are done, and what each must reach at the least, in percent: about a point and a half less than it
 /// does. Cells of one line run side by side.
-const FLOORS: [(Experiment, &str, Option<Mode>, &[(&str, f64)]); 8] = [
+const FLOORS: [Share; 10] = [
     (
         Small,
         "cora/",
-        None,
+        Some(Mode::Structcomp),
         &[
             ("cora/sce/structcomp", 80.0),
-            ("cora/sce/full", 80.0),
             ("cora/coles/structcomp", 80.0),
-            ("cora/coles/full", 80.0),
             ("cora/grace/structcomp", 78.5),
-            ("cora/grace/full", 79.0),
             ("cora/cca-ssg/structcomp", 80.0),
-            ("cora/cca-ssg/full", 80.0),
         ],
     ),
+    (Small, "cora/coles", Some(Mode::Full), &[("cora/coles/full", 80.0)]),
+    (Small, "cora/cca-ssg", Some(Mode::Full), &[("cora/cca-ssg/full", 80.0)]),
     (Small, "citeseer/coles", Some(Mode::Structcomp), &[("citeseer/coles/structcomp", 70.0)]),
     (Noise, "cora/coles", Some(Mode::Structcomp), &[("cora/coles/structcomp", 75.5)]),
     (Deep, "cora/coles", Some(Mode::Structcomp), &[("cora/coles/structcomp", 79.0)]),
