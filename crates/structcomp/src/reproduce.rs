@@ -198,10 +198,10 @@ impl Reproduction {
         }
         absent.sort();
         absent.dedup();
-        notes.extend(absent);
-        if let (true, 0, Some(why)) = (to_do.is_empty(), finished, notes.first()) {
+        if let (true, 0, Some(why)) = (to_do.is_empty(), finished, absent.first()) {
             return Err(Error::Input(format!("there is nothing to do; {why}")));
         }
+        notes.extend(absent);
         Ok(Plan { settings: self.clone(), sources, repeats, to_do, finished, notes })
     }
 

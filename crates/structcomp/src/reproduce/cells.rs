@@ -279,7 +279,7 @@ fn large<'a>(
 }
 
 impl Cell {
-    /// Whether its data is such that it is left out where that is not there.
+    /// Whether few have its data, so that a report without it is still whole.
     pub(super) fn is_optional(&self) -> bool {
         LARGE.iter().any(|row| row.0 == self.dataset)
     }

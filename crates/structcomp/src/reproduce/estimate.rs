@@ -58,7 +58,7 @@ impl Need {
 
 /// Epochs until patience ends, where it does before all are done: some twenty times as many as it lasts.
 fn expected_epochs(training: &Training) -> usize {
-    training.epochs.min(20 * training.patience.unwrap_or(usize::MAX / 20))
+    training.patience.map_or(training.epochs, |patience| training.epochs.min(patience.saturating_mul(20)))
 }
 
 /// What the recipe comes to on most data: it stops by itself.
@@ -161,9 +161,9 @@ impl Size {
             _ => (20.0 * self.classes, runs),
         };
         let each = match setup.probe.as_str() {
-            // Narrow products are half as fast.
             // Two hidden layers of 256.
             "mlp" => Mlp::default().epochs as f64 * 6.0 * taught * 256.0 * (h + 256.0),
+            // Narrow products are half as fast.
             "softmax" => Softmax::default().epochs as f64 * 8.0 * self.nodes * h * self.classes,
             _ => 10.0 * self.classes * taught.min(h) * taught * h + 2.0 * self.nodes * h * self.classes,
         };
