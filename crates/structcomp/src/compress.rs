@@ -3,10 +3,9 @@
 mod coarse;
 
 pub use coarse::{CoarseWeights, Coarsening};
-pub(crate) use coarse::{from_rows, normalized};
 
-use crate::linalg::zeros;
-use crate::vectors::{Kernel, Unit};
+use crate::matrix::zeros;
+use crate::matrix::{Kernel, Unit};
 use crate::{Csr, Dense, Error, Features, Partition, Result, Seed};
 use rand::RngExt;
 use rayon::prelude::*;

@@ -12,6 +12,8 @@ mod geom_gcn;
 mod gnn_benchmark;
 mod graph_file;
 mod graphsaint;
+mod ids;
+mod labels;
 mod masks;
 pub(crate) mod matrix_market;
 mod metis_graph;
@@ -26,19 +28,23 @@ mod pickled_arrays;
 mod planetoid;
 pub(crate) mod scipy_npz;
 mod sparse_arrays;
+mod splits;
+mod summary;
 mod synthetic;
 pub(crate) mod table;
 mod tables;
 pub(crate) mod text;
 
-use crate::{
-    Budget, Error, FeatureNorm, Features, Graph, Labels, NodeIds, Repairs, Result, Seed, SplitSet, StandIn,
-};
+use crate::{Budget, Error, Features, Graph, Repairs, Result, Seed};
 use bytes::Head;
 use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
+pub use ids::NodeIds;
+pub use labels::Labels;
+pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
+pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};
 pub use synthetic::{FeatureKind, Synthetic};
 
 /// A graph with what is known about its nodes.
@@ -88,14 +94,11 @@ pub struct Options {
     pub weights: bool,
     /// The most memory a file's contents may make us allocate at once.
     pub budget: Budget,
-    /// Scaling of the features.
-    pub feature_norm: FeatureNorm,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let feature_norm = FeatureNorm::None;
-        Self { format: None, strict: false, weights: true, budget: Budget::default(), feature_norm }
+        Self { format: None, strict: false, weights: true, budget: Budget::default() }
     }
 }
 
@@ -209,8 +212,7 @@ pub struct Table {
 /// Reads a table of rows: npy, scipy's or numpy's npz, Matrix Market, Parquet, CSV or TSV.
 pub fn open_table(path: impl AsRef<Path>, options: &Options) -> Result<Table> {
     let table = table::files::open_features(path.as_ref(), options)?;
-    let features = table.features.map(|features| features.normalized(options.feature_norm));
-    Ok(Table { ids: table.ids.unwrap_or_default(), features, labels: table.labels })
+    Ok(Table { ids: table.ids.unwrap_or_default(), features: table.features, labels: table.labels })
 }
 
 /// Reads the embedding of a dataset's nodes from any table that [`open_table`] reads, in the order
@@ -234,9 +236,7 @@ pub fn is_matrix(path: impl AsRef<Path>) -> Result<bool> {
 /// Names win over paths; `./cora` is always a path.
 pub fn load(data: &str, data_dir: &Path, seed: Seed, options: &Options) -> Result<Dataset> {
     if let Some(model) = Synthetic::named(data) {
-        let mut dataset = model.generate_within(seed, &options.budget)?;
-        dataset.features = dataset.features.map(|features| features.normalized(options.feature_norm));
-        return Ok(dataset);
+        return model.generate_within(seed, &options.budget);
     }
     if let Some(named) = named::find(data) {
         let mut dataset = open(named.locate(data_dir)?, options)?;
@@ -315,12 +315,6 @@ impl Dataset {
         {
             return Err(Error::Strict(said));
         }
-        if let (Some(Features::Sparse(x)), FeatureNorm::Standardize) = (&features, options.feature_norm) {
-            // Sparse rows may be as wide as a file cares to say.
-            let size = (x.rows() as u64).saturating_mul(x.cols() as u64);
-            options.budget.check_items("standardised features, which are dense,", size, 4)?;
-        }
-        let features = features.map(|features| features.normalized(options.feature_norm));
         let source = Source { format, synthetic, files, sha256: None, notes };
         Ok(Self { name, graph, features, labels, splits, ids, repairs, source })
     }
@@ -331,14 +325,18 @@ impl Dataset {
         self.source.sha256.clone().map_or_else(|| fingerprint(&self.source.files), Ok)
     }
 
-    /// Makes features from the graph where there are none; says so in the notes.
-    pub fn add_stand_in(&mut self, kind: StandIn, width: usize, seed: Seed) -> Result<()> {
-        if self.features.is_some() {
-            return Ok(());
+    /// A graph and perhaps features, which were made in memory.
+    pub fn in_memory(name: &str, graph: Graph, features: Option<Features>) -> Self {
+        Self {
+            name: name.to_owned(),
+            graph,
+            features,
+            labels: None,
+            splits: Vec::new(),
+            ids: NodeIds::Implicit,
+            repairs: Repairs::default(),
+            source: Source { format: "memory", ..Source::default() },
         }
-        self.features = Some(kind.features(&self.graph, width, seed)?);
-        self.source.notes.push(format!("there are no features; {kind} stand in for them, {width} wide"));
-        Ok(())
     }
 
     /// The share of edges that join nodes of the same class, among edges whose both ends have one.

@@ -1,6 +1,7 @@
 //! What embeddings are worth: classes, clusters and links that can be told from them.
 
 mod clustering;
+mod diagnostics;
 mod links;
 mod logistic;
 mod paired;
@@ -8,6 +9,7 @@ mod probe;
 mod rows;
 
 pub use clustering::{Agreement, Clustering, KMeans};
+pub use diagnostics::{Diagnostics, EdgeLoss, Moments, SpectralLoss};
 pub use links::{HeldOut, LinkScore};
 pub use paired::Comparison;
 pub use probe::{Mlp, Probe, Softmax};
@@ -122,7 +124,7 @@ fn labelled(labels: &Labels, nodes: &[u32]) -> Result<Vec<(u32, u32)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dense, Seed, features::normal};
+    use crate::{Dense, Seed, random::normal};
 
     fn line(values: &[f32]) -> Features {
         Features::Dense(Dense::new(values.len(), 1, values.to_vec()).unwrap())

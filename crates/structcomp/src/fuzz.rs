@@ -3,7 +3,7 @@
 //! Compiled only with `--cfg fuzzing`, which cargo-fuzz sets; see `fuzz/README.md`.
 
 use crate::{
-    Budget, Dataset, FeatureNorm, Graph, Labels, SplitSet,
+    Budget, Dataset, Graph, Labels, SplitSet,
     data::{self, Options, matrix_market, npy, npz::Archive, scipy_npz},
 };
 use std::{
@@ -39,14 +39,8 @@ pub fn recognize(bytes: &[u8]) {
 fn open(format: Option<&str>, bytes: &[u8]) {
     let Some((kind, bytes)) = bytes.split_first() else { return };
     let path = if kind % 2 == 0 { file("data", bytes) } else { folder(bytes) };
-    let feature_norm = match kind >> 1 & 3 {
-        0 => FeatureNorm::None,
-        1 => FeatureNorm::RowL1,
-        2 => FeatureNorm::RowL2,
-        _ => FeatureNorm::Standardize,
-    };
     let format = format.map(str::to_owned);
-    let options = Options { format, budget: BUDGET, feature_norm, ..Options::default() };
+    let options = Options { format, budget: BUDGET, ..Options::default() };
     if let Ok(dataset) = data::open(&path, &options) {
         check(&dataset);
     }

@@ -4,11 +4,17 @@ mod build;
 mod components;
 mod edit;
 mod file;
+mod hops;
+mod normalize;
+pub(crate) mod propagate;
 
 pub use build::{EdgeList, Repairs};
 pub use components::Components;
 pub use file::GraphWriter;
 pub(crate) use file::MAGIC;
+pub(crate) use hops::Hops;
+pub(crate) use normalize::{normalized, normalized_adjacency, normalized_with_self_loops};
+pub use propagate::{Normalization, Propagation};
 
 use crate::{Buffer, Error, Result, random::mix};
 use rayon::prelude::*;
@@ -127,6 +133,15 @@ impl Graph {
         self.targets.is_mapped()
     }
 
+    /// A number that stands for this graph: its edges and their weights.
+    pub(crate) fn fingerprint(&self) -> u128 {
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        hash.update(bytemuck::cast_slice(self.offsets()));
+        hash.update(bytemuck::cast_slice(self.targets()));
+        hash.update(bytemuck::cast_slice(self.weights().unwrap_or_default()));
+        hash.digest128()
+    }
+
     fn row(&self, node: u32) -> std::ops::Range<usize> {
         self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize
     }
@@ -153,7 +168,7 @@ impl Graph {
         let nodes = self.nodes();
         let block = |at: usize| {
             let mut rows = at * ROWS..nodes.min((at + 1) * ROWS);
-            rows.try_fold(0, |sum: u64, node| Some(sum.wrapping_add(self.fingerprint(node)?)))
+            rows.try_fold(0, |sum: u64, node| Some(sum.wrapping_add(self.symmetry(node)?)))
         };
         let blocks = (0..nodes.div_ceil(ROWS)).into_par_iter().map(block);
         match blocks.try_reduce(|| 0, |a, b| Some(a.wrapping_add(b))) {
@@ -169,7 +184,7 @@ impl Graph {
     /// smaller ones, each as a number drawn by its ends and its weight. Over all rows that is 0, and for a
     /// graph that is not symmetric with a chance of about 2^-64: linear time, no search. None where the row
     /// is not as it should be.
-    fn fingerprint(&self, node: usize) -> Option<u64> {
+    fn symmetry(&self, node: usize) -> Option<u64> {
         let span = self.offsets[node] as usize..self.offsets[node + 1] as usize;
         let row = self.targets.get(span.clone())?;
         match self.weights() {

@@ -2,64 +2,54 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod atomic;
-mod buffer;
 mod compress;
 pub mod data;
-mod diagnostics;
 mod encoder;
+mod engine;
 mod error;
 mod evaluate;
-mod features;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod graph;
-mod hops;
-mod ids;
-mod labels;
-mod linalg;
+mod matrix;
 mod memory;
 mod model;
-mod network;
-mod optim;
+mod nn;
 mod output;
 mod partition;
+mod pipeline;
+mod prepare;
 mod preset;
-mod propagate;
 #[cfg(test)]
 mod properties;
 mod random;
 mod report;
+#[cfg(any())]
 pub mod reproduce;
-mod sparse;
-mod splits;
-mod summary;
+mod safetensors;
+mod sample;
 mod svg;
-mod tensors;
 mod train;
-mod vectors;
-mod weights;
 
-pub use buffer::{Buffer, MappedFile};
 pub use compress::{CoarseWeights, Coarsening, Compressed, DropMember};
-pub use data::Dataset;
-pub use diagnostics::{Diagnostics, EdgeLoss, Moments, SpectralLoss};
-pub use encoder::Encoder;
+pub use data::{
+    DataSummary, Dataset, Degrees, FeatureSummary, Labels, NodeIds, PAPER_TRAIN_PER_CLASS, Split, SplitSet,
+    SplitSummary, Summary,
+};
+pub use encoder::{Encoder, EncoderKind};
 pub use error::{Error, Result, human_bytes};
 pub use evaluate::{
-    Accuracy, Agreement, Clustering, Comparison, HeldOut, KMeans, LinkScore, Mlp, Probe, Softmax, classify,
+    Accuracy, Agreement, Clustering, Comparison, Diagnostics, EdgeLoss, HeldOut, KMeans, LinkScore, Mlp,
+    Moments, Probe, Softmax, SpectralLoss, classify,
 };
-pub use features::{Dense, FeatureNorm, Features, StandIn};
-pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Repairs};
-pub use hops::EncoderKind;
-pub use ids::NodeIds;
-pub use labels::Labels;
+pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Normalization, Propagation, Repairs};
+pub use matrix::{Buffer, Csr, Dense, Features, MappedFile};
 pub use memory::{Budget, LargePages, give_back_memory, peak_rss_bytes};
 pub use model::{
     Bgrl, BlockGcl, CcaSsg, Coles, Contrast, ContrastReg, Dgi, Ggd, Grace, Model, Mvgrl, Own, OwnLoss,
     OwnObjective, Sce, SpGcl,
 };
-pub use network::{Activation, Initial};
-pub use optim::Optimizer;
+pub use nn::{Activation, Initial, Optimizer};
 pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges, write_text};
 #[cfg(feature = "metis")]
 pub use partition::Metis;
@@ -67,12 +57,10 @@ pub use partition::{
     AffinityGs, AlgebraicJc, Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner,
     Partitioning, Picture, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
 };
+pub use pipeline::{EpochHook, Fitted, Hooks, Mode, NewNodes, Seconds, Stage, StructComp, TrainedOn};
+pub use prepare::{FeatureNorm, Prepare, StandIn};
 pub use preset::{FullPreset, Preset};
-pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};
 pub use report::ReportPage;
-pub use sparse::Csr;
-pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
-pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};
-pub use train::{Augment, Epoch, Inputs, Stop, Trained, Trainer, Training};
-pub use weights::{Origin, Weights};
+pub use sample::{Augment, Inputs};
+pub use train::{Epoch, Stop, Trainer, Training};

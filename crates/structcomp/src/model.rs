@@ -1,6 +1,6 @@
 //! The contrastive models: which views they compare, and their losses with gradients.
 //!
-//! A model is a file here with its settings, a [`Plan`] of what it asks of the encoder and of the rows, and
+//! A model is a file here with its settings, a [`Blueprint`] of what it asks of the encoder and of the rows, and
 //! an [`Objective`]; and a line in the list below.
 
 mod bgrl;
@@ -39,18 +39,35 @@ pub(crate) use {coles::random_pairs, sce::Pairs};
 
 use quadratic::Quadratic;
 
-use crate::hops::Hops;
-use crate::network::Beside;
-use crate::{Activation, EncoderKind, Error, Graph, Partition, Result, Seed};
+use crate::graph::Hops;
+use crate::nn::Beside;
+use crate::sample::Neighborhood;
+pub(crate) use crate::sample::Views;
+use crate::{Activation, Coarsening, Csr, EncoderKind, Error, Result, Seed};
 use serde::{Deserialize, Serialize};
 
 /// What a model is: its settings implement this.
 pub(crate) trait Contrastive {
-    /// What it asks of the encoder and of the rows, for an embedding of `hidden` numbers a row.
-    fn plan(&self, hidden: usize) -> Plan;
+    /// What it asks of the encoder and of the batches, for an embedding of dimension `hidden`.
+    fn blueprint(&self, hidden: usize) -> Blueprint;
 
-    /// What it computes in training; an error for settings that make no sense.
-    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>>;
+    /// Refuses settings that make no sense.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The loss for the rows of a batch.
+    fn objective(&self, on: &Compared) -> Result<Box<dyn Objective + Send>>;
+
+    /// Initial values of parameters of its own, which are trained with the encoder's.
+    fn own(&self, _width: usize, _seed: Seed) -> Vec<f32> {
+        Vec::new()
+    }
+
+    /// How much of the target weights is kept after a step, for models that follow their own weights.
+    fn momentum(&self, _step: usize, _steps: usize) -> Option<f64> {
+        None
+    }
 }
 
 macro_rules! models {
@@ -60,8 +77,7 @@ macro_rules! models {
         #[serde(tag = "name", rename_all = "kebab-case")]
         pub enum Model {
             $($(#[$doc])* #[serde(rename = $name)] $kind($kind),)*
-            /// One whose loss the caller computes; see
-            /// [`Trainer::with_objective`](crate::Trainer::with_objective).
+            /// One whose loss the caller computes; see [`Hooks::loss`](crate::Hooks::loss).
             Own(Own),
         }
 
@@ -73,7 +89,7 @@ macro_rules! models {
             pub fn named(name: &str) -> Result<Self> {
                 match name {
                     $($name => Ok(Self::$kind($kind::default())),)*
-                    _ => Err(Error::Input(format!("'{name}' is no model; models are {}", Self::NAMES.join(", ")))),
+                    _ => Err(Error::Input(format!("unknown model '{name}'; models are {}", Self::NAMES.join(", ")))),
                 }
             }
 
@@ -120,32 +136,9 @@ models! {
     SpGcl = "sp-gcl",
 }
 
-/// Which batches of rows a model compares, one below the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum Views {
-    /// The rows as they are.
-    #[default]
-    One,
-    /// Two views of them: of clusters all members and some, of a whole graph two augmented ones.
-    Two,
-    /// The rows, and what they would be had the nodes each other's features. Nodes are permuted before
-    /// their features are compressed or passed on: to permute rows instead would give the same rows
-    /// again, and nothing could be learnt.
-    Corrupted {
-        /// The share of features left out of both, other ones in each epoch.
-        mask: f64,
-    },
-}
-
-impl Views {
-    pub(crate) fn count(self) -> usize {
-        if self == Self::One { 1 } else { 2 }
-    }
-}
-
 /// What a model asks of the encoder and of the rows; the defaults are those of a model of one view.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct Blueprint {
     pub(crate) views: Views,
     /// Where the encoder passes messages, unless training says otherwise.
     pub(crate) encoder: EncoderKind,
@@ -163,6 +156,10 @@ pub(crate) struct Plan {
     pub(crate) readout: Hops,
     /// Whether the loss tells how alike the two views are.
     pub(crate) agrees: bool,
+    /// The adjacency between the rows of a batch that the loss needs.
+    pub(crate) adjacency: Option<Coarsening>,
+    /// The rows that the loss compares, if not all.
+    pub(crate) neighborhood: Option<Neighborhood>,
 }
 
 /// A projection head, or a predictor.
@@ -175,7 +172,7 @@ pub(crate) struct Head {
     pub(crate) rectified: bool,
 }
 
-impl Default for Plan {
+impl Default for Blueprint {
     fn default() -> Self {
         Self {
             views: Views::One,
@@ -187,23 +184,20 @@ impl Default for Plan {
             beside: Beside::Alone,
             readout: Hops::none(),
             agrees: false,
+            adjacency: None,
+            neighborhood: None,
         }
     }
 }
 
-/// What a model is trained on.
+/// The rows that a loss compares.
 #[derive(Clone, Copy)]
-pub(crate) struct Setting<'a> {
-    pub(crate) graph: &'a Graph,
-    /// The clusters that are the rows; on a whole graph every node is one.
-    pub(crate) partition: &'a Partition,
+pub(crate) struct Compared<'a> {
+    /// Rows of each view.
+    pub(crate) rows: usize,
+    /// The adjacency between them, where the blueprint asks for it.
+    pub(crate) adjacency: Option<&'a Csr>,
     pub(crate) seed: Seed,
-}
-
-impl Setting<'_> {
-    pub(crate) fn rows(&self) -> usize {
-        self.partition.clusters()
-    }
 }
 
 /// A loss, and its gradient in the rows that it was computed from.
@@ -220,7 +214,8 @@ pub(crate) struct Loss {
 /// What a loss sees besides the rows.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Step<'a> {
-    pub(crate) epoch: usize,
+    /// Counted over all epochs.
+    pub(crate) number: usize,
     /// Rows of each view.
     pub(crate) rows: usize,
     /// The model's own parameters.
@@ -230,7 +225,7 @@ pub(crate) struct Step<'a> {
 }
 
 /// What a model computes from the rows of its views.
-pub(crate) trait Objective: Send {
+pub(crate) trait Objective {
     /// The loss of rows of `width` numbers: for each network those of its views, one after the other.
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss>;
 
@@ -238,33 +233,35 @@ pub(crate) trait Objective: Send {
     fn quadratic(&self) -> Option<&dyn Quadratic> {
         None
     }
-
-    /// Parameters of its own that are trained with the encoder's, as they are at first.
-    fn own(&self, _width: usize) -> Vec<f32> {
-        Vec::new()
-    }
-
-    /// How much of the target weights is kept after an epoch, for models that follow their own weights.
-    fn momentum(&self, _epoch: usize, _epochs: usize) -> Option<f64> {
-        None
-    }
 }
 
 impl Model {
-    /// What it asks of the encoder and of the rows.
-    pub(crate) fn plan(&self, hidden: usize) -> Plan {
-        self.settings().plan(hidden)
+    /// What it asks of the encoder and of the batches.
+    pub(crate) fn blueprint(&self, hidden: usize) -> Blueprint {
+        self.settings().blueprint(hidden)
     }
 
-    /// What it computes in training.
-    pub(crate) fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
-        let rows = on.rows();
-        if rows < 2 {
+    pub(crate) fn check(&self) -> Result<()> {
+        self.settings().check()
+    }
+
+    /// The loss for the rows of a batch.
+    pub(crate) fn objective(&self, on: &Compared) -> Result<Box<dyn Objective + Send>> {
+        if on.rows < 2 {
             return Err(Error::Input(format!(
-                "contrast needs at least 2 clusters, and there is {rows}; ask for more"
+                "contrastive training needs at least 2 clusters, but there is {}; ask for more",
+                on.rows
             )));
         }
         self.settings().objective(on)
+    }
+
+    pub(crate) fn own(&self, width: usize, seed: Seed) -> Vec<f32> {
+        self.settings().own(width, seed)
+    }
+
+    pub(crate) fn momentum(&self, step: usize, steps: usize) -> Option<f64> {
+        self.settings().momentum(step, steps)
     }
 }
 

@@ -1,14 +1,16 @@
 //! Seeded random streams, one a stage, so that changing one stage does not reshuffle the next.
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The generator behind every random choice: a fixed algorithm, the same on every machine.
 pub type Rng = Xoshiro256PlusPlus;
 
 /// The user's seed, from which every stage draws its own stream by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Seed(pub u64);
 
 impl Seed {
@@ -36,10 +38,16 @@ pub(crate) fn mix(counter: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// A number that is Gaussian but for its 65 steps: the ones among 64 fair bits, less their mean,
+/// over their deviation. Unlike the usual ways this takes no logarithm, so it is the same on every
+/// machine.
+pub(crate) fn normal(rng: &mut Rng) -> f32 {
+    (rng.random::<u64>().count_ones() as f32 - 32.0) / 4.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::RngExt;
 
     #[test]
     fn streams_repeat_and_differ_by_name_index_and_seed() {

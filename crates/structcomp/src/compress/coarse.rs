@@ -66,39 +66,8 @@ impl Coarsening {
         };
         let rows: Vec<Vec<(u32, f32)>> =
             (0..clusters).into_par_iter().map_init(|| vec![0.0; clusters], row).collect();
-        from_rows(clusters, &rows)
+        Ok(Csr::from_sorted_rows(clusters, &rows))
     }
-}
-
-/// D^-1/2 M D^-1/2 with the row sums D of a symmetric matrix; rows without entries stay so.
-pub(crate) fn normalized(matrix: &Csr) -> Result<Csr> {
-    let root: Vec<f64> = (0..matrix.rows())
-        .map(|row| {
-            let sum: f64 = matrix.row(row).1.iter().map(|&value| value as f64).sum();
-            if sum > 0.0 { 1.0 / sum.sqrt() } else { 0.0 }
-        })
-        .collect();
-    let (offsets, indices, values) = matrix.parts();
-    let mut scaled = Vec::with_capacity(values.len());
-    for row in 0..matrix.rows() {
-        let (indices, values) = matrix.row(row);
-        let scale = |(&index, &value): (&u32, &f32)| (root[row] * root[index as usize] * value as f64) as f32;
-        scaled.extend(indices.iter().zip(values).map(scale));
-    }
-    Csr::new(matrix.cols(), offsets.to_vec(), indices.to_vec(), scaled)
-}
-
-/// A matrix from rows of ascending entries.
-pub(crate) fn from_rows(cols: usize, rows: &[Vec<(u32, f32)>]) -> Result<Csr> {
-    let mut offsets = Vec::with_capacity(rows.len() + 1);
-    offsets.push(0);
-    let (mut indices, mut values) = (Vec::new(), Vec::new());
-    for row in rows {
-        indices.extend(row.iter().map(|entry| entry.0));
-        values.extend(row.iter().map(|entry| entry.1));
-        offsets.push(indices.len() as u64);
-    }
-    Csr::new(cols, offsets, indices, values)
 }
 
 #[cfg(test)]
@@ -126,7 +95,7 @@ mod tests {
     #[test]
     fn a_cluster_without_edges_has_a_row_of_zeros_and_no_nan() {
         let (graph, partition) = path();
-        let coarse = normalized(&Coarsening::default().adjacency(&graph, &partition).unwrap()).unwrap();
+        let coarse = crate::graph::normalized(&Coarsening::default().adjacency(&graph, &partition).unwrap());
         let dense = crate::Features::Sparse(coarse).to_dense();
         assert_eq!(dense.values(), [0.5, 0.5, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0]);
     }

@@ -195,7 +195,8 @@ impl<'a> Matrix<'a> {
         let mut offsets = vec![0; self.rows + 1];
         entries.iter().for_each(|(pair, _)| offsets[(pair >> 32) as usize + 1] += 1);
         (0..self.rows).for_each(|row| offsets[row + 1] += offsets[row]);
-        let (indices, values) = entries.into_iter().map(|(pair, value)| (pair as u32, value)).unzip();
+        let (indices, values): (Vec<u32>, Vec<f32>) =
+            entries.into_iter().map(|(pair, value)| (pair as u32, value)).unzip();
         Csr::new(self.cols, offsets, indices, values)
     }
 

@@ -192,7 +192,7 @@ fn means(x: &Features, of: &[u32], clusters: usize) -> Vec<Centre> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Csr, Dense, features::normal};
+    use crate::{Csr, Dense, random::normal};
 
     fn line(values: &[f32]) -> Features {
         Features::Dense(Dense::new(values.len(), 1, values.to_vec()).unwrap())

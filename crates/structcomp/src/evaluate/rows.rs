@@ -1,7 +1,7 @@
 //! Rows of features, dense or sparse, beside vectors of `f64`.
 
 use crate::Features;
-use crate::vectors::{Kernel, Unit};
+use crate::matrix::{Kernel, Unit};
 
 /// The product of a row with `w`.
 pub(super) fn dot(x: &Features, row: usize, w: &[f64]) -> f64 {

@@ -6,7 +6,7 @@
 //! both directions.
 
 use super::{Graph, MAX_NODES};
-use crate::{Error, Result, vectors::prefetch};
+use crate::{Error, Result, matrix::prefetch};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
 //! BGRL: each view predicted from the other, with no negatives at all.
 
 use super::unitary::Unitary;
-use super::{Contrastive, Head, Loss, Objective, Plan, Setting, Step, Views};
-use crate::linalg::sum_of_products;
+use super::{Blueprint, Compared, Contrastive, Head, Loss, Objective, Step, Views};
+use crate::matrix::sum_of_products;
 use crate::{Activation, EncoderKind, Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -29,24 +29,33 @@ impl Default for Bgrl {
 }
 
 impl Contrastive for Bgrl {
-    fn plan(&self, hidden: usize) -> Plan {
+    fn blueprint(&self, hidden: usize) -> Blueprint {
         let width = self.projection.unwrap_or(hidden);
-        Plan {
+        Blueprint {
             views: Views::Two,
             encoder: EncoderKind::Gcn,
             inner: Activation::PreluShared,
             activation: Activation::PreluShared,
             batch_norm: true,
             head: Some(Head { width, activation: Activation::PreluShared, rectified: false }),
-            ..Plan::default()
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, _: &Setting) -> Result<Box<dyn Objective>> {
+    fn check(&self) -> Result<()> {
         match (0.0..=1.0).contains(&self.decay) {
-            true => Ok(Box::new(self.clone())),
+            true => Ok(()),
             false => Err(Error::Input(format!("decay must be from 0 to 1, not {}", self.decay))),
         }
+    }
+
+    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn momentum(&self, step: usize, steps: usize) -> Option<f64> {
+        let done = (step as f64 / steps.max(1) as f64).min(1.0);
+        Some(1.0 - (1.0 - self.decay) * ((std::f64::consts::PI * done).cos() + 1.0) / 2.0)
     }
 }
 
@@ -63,11 +72,6 @@ impl Objective for Bgrl {
         let mut gradient: Vec<f32> = partners.map(|t| share * t).collect();
         predicted.backward(&mut gradient);
         Ok(Loss { value: 2.0 - alike / step.rows as f64, gradient, ..Loss::default() })
-    }
-
-    fn momentum(&self, epoch: usize, epochs: usize) -> Option<f64> {
-        let done = (epoch as f64 / epochs.max(1) as f64).min(1.0);
-        Some(1.0 - (1.0 - self.decay) * ((std::f64::consts::PI * done).cos() + 1.0) / 2.0)
     }
 }
 

@@ -1,9 +1,9 @@
 //! BlockGCL: an encoder whose layers are trained one by one, none of them by the loss of a later one.
 
 use super::cca_ssg::decorrelated;
-use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views, positive};
-use crate::linalg::sum_of_products;
-use crate::network::Beside;
+use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, Views, positive};
+use crate::matrix::sum_of_products;
+use crate::nn::Beside;
 use crate::{Activation, EncoderKind, Result};
 use serde::{Deserialize, Serialize};
 
@@ -28,20 +28,23 @@ impl Default for BlockGcl {
 }
 
 impl Contrastive for BlockGcl {
-    fn plan(&self, _: usize) -> Plan {
-        Plan {
+    fn blueprint(&self, _: usize) -> Blueprint {
+        Blueprint {
             views: Views::Two,
             encoder: EncoderKind::Gcn,
             inner: Activation::PreluShared,
             activation: Activation::PreluShared,
             batch_norm: true,
             beside: Beside::Detached,
-            ..Plan::default()
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, _: &Setting) -> Result<Box<dyn Objective>> {
-        positive("lambda", self.lambda)?;
+    fn check(&self) -> Result<()> {
+        positive("lambda", self.lambda)
+    }
+
+    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
         Ok(Box::new(self.clone()))
     }
 }

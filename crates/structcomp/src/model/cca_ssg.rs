@@ -1,8 +1,8 @@
 //! CCA-SSG: two views correlated column by column, columns decorrelated from each other.
 
-use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views, positive};
-use crate::linalg::{Sum, View, map_columns, product, sum_of_products, symmetric_product, zeros};
-use crate::network::column_moments;
+use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, Views, positive};
+use crate::matrix::column_moments;
+use crate::matrix::{Sum, View, map_columns, product, sum_of_products, symmetric_product, zeros};
 use crate::{Activation, EncoderKind, Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -28,18 +28,21 @@ impl Default for CcaSsg {
 }
 
 impl Contrastive for CcaSsg {
-    fn plan(&self, _: usize) -> Plan {
-        Plan {
+    fn blueprint(&self, _: usize) -> Blueprint {
+        Blueprint {
             views: Views::Two,
             encoder: EncoderKind::Gcn,
             activation: Activation::Prelu,
             agrees: true,
-            ..Plan::default()
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, _: &Setting) -> Result<Box<dyn Objective>> {
-        positive("lambda", self.lambda)?;
+    fn check(&self) -> Result<()> {
+        positive("lambda", self.lambda)
+    }
+
+    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
         Ok(Box::new(self.clone()))
     }
 }

@@ -1,8 +1,8 @@
 //! COLES: contrastive Laplacian eigenmaps.
 
 use super::quadratic::{Form, Quadratic, loss_by_rows};
-use super::{Contrastive, Loss, Objective, Plan, Setting, Step, positive};
-use crate::compress::{from_rows, normalized};
+use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, positive};
+use crate::graph::normalized;
 use crate::{Coarsening, Csr, Error, Result, Seed};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -37,23 +37,29 @@ impl Default for Coles {
 }
 
 impl Contrastive for Coles {
-    fn plan(&self, _: usize) -> Plan {
-        Plan::default()
+    fn blueprint(&self, _: usize) -> Blueprint {
+        Blueprint { adjacency: Some(self.coarse), ..Blueprint::default() }
     }
 
-    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
+    fn check(&self) -> Result<()> {
         positive("lambda", self.lambda)?;
-        positive("the number of negatives", self.negatives as f64)?;
-        let positives = normalized(&self.coarse.adjacency(on.graph, on.partition)?)?;
-        let negatives = normalized(&random_pairs(on.rows(), self.negatives, on.seed)?)?;
-        let matrix = combined(&negatives, self.lambda as f32, &positives)?;
+        positive("negatives", self.negatives as f64)
+    }
+
+    fn objective(&self, on: &Compared) -> Result<Box<dyn Objective + Send>> {
+        let Some(adjacency) = on.adjacency else {
+            return Err(Error::Input("COLES needs the adjacency between the rows of a batch".into()));
+        };
+        let positives = normalized(adjacency);
+        let negatives = normalized(&random_pairs(on.rows, self.negatives, on.seed));
+        let matrix = combined(&negatives, self.lambda as f32, &positives);
         let diagonal = if self.laplacian { 1.0 - self.lambda as f32 } else { 0.0 };
         Ok(Box::new(Eigenmaps::new(&matrix, diagonal)))
     }
 }
 
 /// Every row with `count` others, from both sides; itself never, another as often as drawn.
-pub(crate) fn random_pairs(rows: usize, count: usize, seed: Seed) -> Result<Csr> {
+pub(crate) fn random_pairs(rows: usize, count: usize, seed: Seed) -> Csr {
     let mut entries: Vec<BTreeMap<u32, f32>> = vec![BTreeMap::new(); rows];
     for row in 0..rows {
         let mut rng = seed.stream_at("coles negatives", row as u64);
@@ -66,11 +72,11 @@ pub(crate) fn random_pairs(rows: usize, count: usize, seed: Seed) -> Result<Csr>
         }
     }
     let rows: Vec<Vec<(u32, f32)>> = entries.into_iter().map(|row| row.into_iter().collect()).collect();
-    from_rows(rows.len(), &rows)
+    Csr::from_sorted_rows(rows.len(), &rows)
 }
 
 /// λN − S.
-fn combined(negatives: &Csr, lambda: f32, positives: &Csr) -> Result<Csr> {
+fn combined(negatives: &Csr, lambda: f32, positives: &Csr) -> Csr {
     let row = |row: usize| {
         let mut entries: BTreeMap<u32, f32> = BTreeMap::new();
         for (matrix, scale) in [(negatives, lambda), (positives, -1.0)] {
@@ -82,7 +88,7 @@ fn combined(negatives: &Csr, lambda: f32, positives: &Csr) -> Result<Csr> {
         entries.into_iter().collect()
     };
     let rows: Vec<Vec<(u32, f32)>> = (0..negatives.rows()).map(row).collect();
-    from_rows(negatives.cols(), &rows)
+    Csr::from_sorted_rows(negatives.cols(), &rows)
 }
 
 struct Eigenmaps {
@@ -101,7 +107,7 @@ impl Eigenmaps {
 
 impl Objective for Eigenmaps {
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
-        loss_by_rows(self, &z, width, step.epoch)
+        loss_by_rows(self, &z, width, step.number)
     }
 
     fn quadratic(&self) -> Option<&dyn Quadratic> {
@@ -149,12 +155,13 @@ mod tests {
     fn the_gradient_is_that_of_both_traces() {
         let (graph, partition) = ring();
         let rows = partition.clusters();
-        let s = dense(normalized(&Coarsening::default().adjacency(&graph, &partition).unwrap()).unwrap());
-        let n = dense(normalized(&random_pairs(rows, 5, Seed(4)).unwrap()).unwrap());
+        let coarse = Coarsening::default().adjacency(&graph, &partition).unwrap();
+        let s = dense(normalized(&coarse));
+        let n = dense(normalized(&random_pairs(rows, 5, Seed(4))));
         for laplacian in [false, true] {
             let coles = Coles { lambda: 0.7, laplacian, ..Coles::default() };
-            let objective =
-                coles.objective(&Setting { graph: &graph, partition: &partition, seed: Seed(4) }).unwrap();
+            let on = Compared { rows, adjacency: Some(&coarse), seed: Seed(4) };
+            let objective = coles.objective(&on).unwrap();
             let twin = |views: &[Vec<f64>]| {
                 let row = |i: usize| &views[0][i * 3..][..3];
                 let dot = |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>();

@@ -3,9 +3,9 @@
 use super::nearest::nearest;
 use super::scores::{add, add_outer, dots, judged, narrow, times, weighted_sum};
 use super::unitary::Unitary;
-use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views};
-use crate::compress::{from_rows, normalized};
-use crate::linalg::{Sum, View, add_sparse_product, dot, product, transposed};
+use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, Views};
+use crate::graph::normalized_with_self_loops;
+use crate::matrix::{Sum, View, add_sparse_product, dot, product, transposed};
 use crate::{Activation, Coarsening, Csr, EncoderKind, Error, Result, Seed};
 use rand::{RngExt, seq::SliceRandom};
 use rayon::prelude::*;
@@ -50,43 +50,40 @@ impl Default for ContrastReg {
 }
 
 impl Contrastive for ContrastReg {
-    fn plan(&self, _: usize) -> Plan {
-        Plan {
+    fn blueprint(&self, _: usize) -> Blueprint {
+        Blueprint {
             views: Views::Corrupted { mask: 0.0 },
             encoder: EncoderKind::Gcn,
             inner: Activation::Relu,
             activation: Activation::Relu,
-            ..Plan::default()
+            adjacency: match self.contrast {
+                Contrast::Lc => None,
+                Contrast::Ml => Some(Coarsening { self_loops: false, ..Coarsening::default() }),
+            },
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
+    fn check(&self) -> Result<()> {
         if self.nearest == 0 {
             return Err(Error::Input("nearest must be at least 1: a row needs a positive".into()));
         }
         if !(self.ratio >= 0.0 && self.ratio.is_finite()) {
             return Err(Error::Input(format!("ratio must be 0 or more, not {}", self.ratio)));
         }
-        let heard = match self.contrast {
-            Contrast::Lc => None,
-            Contrast::Ml => {
-                let coarsening = Coarsening { self_loops: false, ..Coarsening::default() };
-                Some(with_loops(&coarsening.adjacency(on.graph, on.partition)?)?)
-            }
-        };
+        Ok(())
+    }
+
+    fn objective(&self, on: &Compared) -> Result<Box<dyn Objective + Send>> {
+        let heard = on.adjacency.map(normalized_with_self_loops);
         Ok(Box::new(Regularised { config: self.clone(), heard, seed: on.seed }))
     }
-}
 
-/// D^-1/2 (M + I) D^-1/2.
-fn with_loops(matrix: &Csr) -> Result<Csr> {
-    let row = |row: usize| {
-        let (indices, values) = matrix.row(row);
-        let mut entries: Vec<(u32, f32)> = indices.iter().copied().zip(values.iter().copied()).collect();
-        entries.insert(indices.partition_point(|&at| at < row as u32), (row as u32, 1.0));
-        entries
-    };
-    normalized(&from_rows(matrix.cols(), &(0..matrix.rows()).map(row).collect::<Vec<_>>())?)
+    fn own(&self, width: usize, seed: Seed) -> Vec<f32> {
+        let bound = 1.0 / (width.max(1) as f32).sqrt();
+        let mut rng = seed.stream("contrast-reg");
+        (0..2 * width * width).map(|_| bound * (2.0 * rng.random::<f32>() - 1.0)).collect()
+    }
 }
 
 struct Regularised {
@@ -104,16 +101,10 @@ impl Objective for Regularised {
         let ((compare, tell), (of_compare, of_tell)) =
             (step.own.split_at(width * width), of_own.split_at_mut(width * width));
         let (of_rows, of_corrupted) = gradient.split_at_mut(rows.len());
-        let contrast = self.contrast(rows, compare, width, step.epoch, of_rows, of_compare)?;
+        let contrast = self.contrast(rows, compare, width, step.number, of_rows, of_compare)?;
         let regulariser =
-            self.regulariser((rows, corrupted), tell, step.epoch, (of_rows, of_corrupted), of_tell);
+            self.regulariser((rows, corrupted), tell, step.number, (of_rows, of_corrupted), of_tell);
         Ok(Loss { value: contrast + regulariser, gradient, of_own, agreement: None })
-    }
-
-    fn own(&self, width: usize) -> Vec<f32> {
-        let bound = 1.0 / (width.max(1) as f32).sqrt();
-        let mut rng = self.seed.stream("contrast-reg");
-        (0..2 * width * width).map(|_| bound * (2.0 * rng.random::<f32>() - 1.0)).collect()
     }
 }
 
@@ -132,7 +123,7 @@ impl Regularised {
         // Anchors AZ and positives PZ; one of both matrices is the identity.
         let positives = match &self.heard {
             Some(_) => None,
-            None => Some(self.means_of_nearest(z, width)?),
+            None => Some(self.means_of_nearest(z, width)),
         };
         let anchor = mixed(self.heard.as_ref(), z, width);
         let positive = mixed(positives.as_ref(), z, width);
@@ -200,7 +191,7 @@ impl Regularised {
         good + bad
     }
 
-    fn means_of_nearest(&self, z: &[f32], width: usize) -> Result<Csr> {
+    fn means_of_nearest(&self, z: &[f32], width: usize) -> Csr {
         let count = z.len() / width;
         let near = nearest(&Unitary::new(z.to_vec(), width).values, width, self.config.nearest);
         let each = near.len() / count;
@@ -209,7 +200,7 @@ impl Regularised {
             near.sort_unstable_by_key(|entry| entry.0);
             near
         };
-        from_rows(count, &near.chunks(each).map(row).collect::<Vec<_>>())
+        Csr::from_sorted_rows(count, &near.chunks(each).map(row).collect::<Vec<_>>())
     }
 
     fn permutation(&self, rows: usize, epoch: usize) -> Vec<u32> {
@@ -287,16 +278,15 @@ mod tests {
         let (rows, width) = (8, 3);
         let graph = Graph::from_edges(rows, &[(0, 1), (1, 2), (2, 3), (4, 5), (0, 6)]).unwrap();
         let partition = Partition::new((0..rows as u32).collect()).unwrap();
-        let setting = Setting { graph: &graph, partition: &partition, seed: Seed(2) };
         let views = [some_rows(rows, width, 1), some_rows(rows, width, 2)];
         let own = some_rows(2 * width, width, 3);
-        let coarse = Coarsening { self_loops: false, ..Coarsening::default() }.adjacency(&graph, &partition);
+        let coarse = Coarsening { self_loops: false, ..Coarsening::default() };
+        let coarse = coarse.adjacency(&graph, &partition).unwrap();
         for contrast in [Contrast::Lc, Contrast::Ml] {
             let config = ContrastReg { contrast, nearest: 3, ratio: 0.7 };
-            assert!(config.objective(&setting).is_ok());
-            let heard = (contrast == Contrast::Ml).then(|| with_loops(coarse.as_ref().unwrap()).unwrap());
+            let heard = (contrast == Contrast::Ml).then(|| normalized_with_self_loops(&coarse));
             let of = Regularised { config, heard, seed: Seed(2) };
-            let near = of.means_of_nearest(&views[0], width).unwrap();
+            let near = of.means_of_nearest(&views[0], width);
             let step = Step { own: &own, ..Step::default() };
             check_step(&of, &views, width, &step, |views, own| twin(&of, views, own, width, &near));
         }

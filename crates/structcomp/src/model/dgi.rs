@@ -4,7 +4,7 @@ use super::scores::{
     add, add_outer, add_to_rows, dots, judged, logistic, mean, narrow, spread, times, times_transposed,
     weighted_sum,
 };
-use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views};
+use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, Views};
 use crate::{Activation, EncoderKind, Result, Seed};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -22,26 +22,26 @@ use serde::{Deserialize, Serialize};
 pub struct Dgi {}
 
 impl Contrastive for Dgi {
-    fn plan(&self, _: usize) -> Plan {
-        Plan {
+    fn blueprint(&self, _: usize) -> Blueprint {
+        Blueprint {
             views: Views::Corrupted { mask: 0.0 },
             encoder: EncoderKind::Gcn,
             inner: Activation::PreluShared,
             activation: Activation::PreluShared,
-            ..Plan::default()
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
-        Ok(Box::new(Infomax { seed: on.seed }))
+    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn own(&self, width: usize, seed: Seed) -> Vec<f32> {
+        bilinear(width, seed).into_iter().chain([0.0]).collect()
     }
 }
 
-struct Infomax {
-    seed: Seed,
-}
-
-impl Objective for Infomax {
+impl Objective for Dgi {
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
         let (h, corrupted) = z.split_at(step.rows * width);
         let (matrix, bias) = step.own.split_at(width * width);
@@ -55,10 +55,6 @@ impl Objective for Infomax {
         add_outer(&mut of_own[..width * width], &fitted.sum, &fit.summary);
         of_own[width * width] = fitted.of_bias as f32;
         Ok(Loss { value: fitted.value, gradient, of_own, agreement: None })
-    }
-
-    fn own(&self, width: usize) -> Vec<f32> {
-        bilinear(width, self.seed).into_iter().chain([0.0]).collect()
     }
 }
 
@@ -152,6 +148,6 @@ mod tests {
         let own = some_rows(1, 4 * 4 + 1, 9);
         let views = [some_rows(6, 4, 1), some_rows(6, 4, 2)];
         let step = Step { own: &own, ..Step::default() };
-        check_step(&Infomax { seed: Seed(0) }, &views, 4, &step, |views, own| twin(views, own, 4));
+        check_step(&Dgi::default(), &views, 4, &step, |views, own| twin(views, own, 4));
     }
 }

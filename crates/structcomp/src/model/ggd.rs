@@ -1,8 +1,8 @@
 //! GGD: rows told from those of permuted nodes by nothing but a sum of their projected numbers.
 
 use super::scores::{add, dots, judged, narrow, spread, times, times_transposed, weighted_sum};
-use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views, share_below_one};
-use crate::hops::Hops;
+use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, Views, share_below_one};
+use crate::graph::Hops;
 use crate::{Activation, EncoderKind, Error, Result, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
@@ -32,18 +32,18 @@ impl Default for Ggd {
 }
 
 impl Contrastive for Ggd {
-    fn plan(&self, _: usize) -> Plan {
-        Plan {
+    fn blueprint(&self, _: usize) -> Blueprint {
+        Blueprint {
             views: Views::Corrupted { mask: self.mask },
             encoder: EncoderKind::Gcn,
             inner: Activation::PreluShared,
             activation: Activation::PreluShared,
             readout: Hops::own_and_far(self.reach),
-            ..Plan::default()
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
+    fn check(&self) -> Result<()> {
         share_below_one("mask", self.mask)?;
         if !(1..=16).contains(&self.projections) {
             return Err(Error::Input(format!("projections must be from 1 to 16, not {}", self.projections)));
@@ -51,16 +51,22 @@ impl Contrastive for Ggd {
         if self.reach > 1000 {
             return Err(Error::Input(format!("a reach of {} hops is too far; 1000 at most", self.reach)));
         }
-        Ok(Box::new(Groups { projections: self.projections, seed: on.seed }))
+        Ok(())
+    }
+
+    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn own(&self, width: usize, seed: Seed) -> Vec<f32> {
+        let bound = 1.0 / (width.max(1) as f32).sqrt();
+        let mut rng = seed.stream("projections");
+        let count = self.projections * width * (width + 1);
+        (0..count).map(|_| bound * (2.0 * rng.random::<f32>() - 1.0)).collect()
     }
 }
 
-struct Groups {
-    projections: usize,
-    seed: Seed,
-}
-
-impl Objective for Groups {
+impl Objective for Ggd {
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
         let (h, corrupted) = z.split_at(step.rows * width);
         // Each layer's weight, with a row an output, and bias.
@@ -106,13 +112,6 @@ impl Objective for Groups {
         }
         Ok(Loss { value: high + low, gradient, of_own, agreement: None })
     }
-
-    fn own(&self, width: usize) -> Vec<f32> {
-        let bound = 1.0 / (width.max(1) as f32).sqrt();
-        let mut rng = self.seed.stream("projections");
-        let count = self.projections * width * (width + 1);
-        (0..count).map(|_| bound * (2.0 * rng.random::<f32>() - 1.0)).collect()
-    }
 }
 
 #[cfg(test)]
@@ -143,8 +142,8 @@ mod tests {
         for projections in [1, 3] {
             let own = some_rows(1, projections * 20, 5);
             let step = Step { own: &own, ..Step::default() };
-            let objective = Groups { projections, seed: Seed(0) };
-            assert_eq!(objective.own(4).len(), own.len());
+            let objective = Ggd { projections, ..Ggd::default() };
+            assert_eq!(objective.own(4, Seed(0)).len(), own.len());
             check_step(&objective, &views, 4, &step, |views, own| twin(views, own, 4));
         }
     }

@@ -3,8 +3,8 @@
 mod similarities;
 
 use super::unitary::Unitary;
-use super::{Contrastive, Head, Loss, Objective, Plan, Setting, Step, Views as Compared, positive};
-use crate::linalg::dot;
+use super::{Blueprint, Compared, Contrastive, Head, Loss, Objective, Step, Views, positive};
+use crate::matrix::dot;
 use crate::{Activation, EncoderKind, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -35,36 +35,39 @@ impl Default for Grace {
 }
 
 impl Contrastive for Grace {
-    fn plan(&self, hidden: usize) -> Plan {
+    fn blueprint(&self, hidden: usize) -> Blueprint {
         let width = self.projection.unwrap_or(hidden);
-        Plan {
-            views: Compared::Two,
+        Blueprint {
+            views: Views::Two,
             encoder: EncoderKind::Gcn,
             activation: Activation::Prelu,
             head: Some(Head { width, activation: Activation::Elu, rectified: false }),
-            ..Plan::default()
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, _: &Setting) -> Result<Box<dyn Objective>> {
-        positive("tau", self.tau)?;
-        Ok(Box::new(Views::new(self)))
+    fn check(&self) -> Result<()> {
+        positive("tau", self.tau)
+    }
+
+    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
+        Ok(Box::new(InfoNce::new(self)))
     }
 }
 
-struct Views {
+struct InfoNce {
     tau: f64,
     /// For similarities.
     room: Mutex<Vec<f32>>,
 }
 
-impl Views {
+impl InfoNce {
     fn new(grace: &Grace) -> Self {
         Self { tau: grace.tau, room: Mutex::default() }
     }
 }
 
-impl Objective for Views {
+impl Objective for InfoNce {
     fn loss(&self, z: Vec<f32>, width: usize, _: &Step) -> Result<Loss> {
         let rows = Unitary::new(z, width);
         let p = &rows.values[..];
@@ -126,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_formula() {
-        let objective = Views::new(&Grace { tau: 0.4, projection: None });
+        let objective = InfoNce::new(&Grace { tau: 0.4, projection: None });
         let views = [some_rows(7, 5, 1), some_rows(7, 5, 2)];
         check_gradient(&objective, &views, 5, |views| twin(views, 5, 0.4));
     }
@@ -135,7 +138,7 @@ mod tests {
     fn more_rows_than_a_tile_make_no_difference() {
         let rows = 300;
         let views = [some_rows(rows, 6, 3), some_rows(rows, 6, 4)];
-        let loss = Views::new(&Grace::default()).loss(views.concat(), 6, &Step::default()).unwrap();
+        let loss = InfoNce::new(&Grace::default()).loss(views.concat(), 6, &Step::default()).unwrap();
         let exact: Vec<Vec<f64>> =
             views.iter().map(|view| view.iter().map(|&z| z as f64).collect()).collect();
         assert!((loss.value - twin(&exact, 6, 0.5)).abs() < 1e-5);
@@ -154,7 +157,7 @@ mod tests {
     fn a_row_of_zeros_has_no_gradient() {
         let mut views = [some_rows(5, 4, 1), some_rows(5, 4, 2)];
         views[0][..4].fill(0.0);
-        let loss = Views::new(&Grace::default()).loss(views.concat(), 4, &Step::default()).unwrap();
+        let loss = InfoNce::new(&Grace::default()).loss(views.concat(), 4, &Step::default()).unwrap();
         assert!(loss.value.is_finite() && loss.gradient[..4].iter().all(|&g| g == 0.0));
     }
 }

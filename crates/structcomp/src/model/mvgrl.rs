@@ -3,9 +3,9 @@
 
 use super::dgi::{Fit, bilinear};
 use super::scores::{add_outer, add_to_rows};
-use super::{Contrastive, Loss, Objective, Plan, Setting, Step, Views};
-use crate::hops::Hops;
-use crate::network::Beside;
+use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, Views};
+use crate::graph::Hops;
+use crate::nn::Beside;
 use crate::{Activation, EncoderKind, Error, Result, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -34,33 +34,37 @@ impl Default for Mvgrl {
 }
 
 impl Contrastive for Mvgrl {
-    fn plan(&self, _: usize) -> Plan {
-        Plan {
+    fn blueprint(&self, _: usize) -> Blueprint {
+        Blueprint {
             views: Views::Corrupted { mask: 0.0 },
             encoder: EncoderKind::Gcn,
             inner: Activation::PreluShared,
             activation: Activation::PreluShared,
             beside: Beside::Second(Hops::page_rank(self.alpha, self.iterations.min(1000))),
-            ..Plan::default()
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
+    fn check(&self) -> Result<()> {
         if !(self.alpha > 0.0 && self.alpha <= 1.0) {
             return Err(Error::Input(format!("alpha must be above 0 and at most 1, not {}", self.alpha)));
         }
         if !(1..=1000).contains(&self.iterations) {
             return Err(Error::Input(format!("iterations must be from 1 to 1000, not {}", self.iterations)));
         }
-        Ok(Box::new(Crossed { seed: on.seed }))
+        Ok(())
+    }
+
+    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn own(&self, width: usize, seed: Seed) -> Vec<f32> {
+        bilinear(width, seed)
     }
 }
 
-struct Crossed {
-    seed: Seed,
-}
-
-impl Objective for Crossed {
+impl Objective for Mvgrl {
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
         let view = step.rows * width;
         let [first, first_corrupted, second, second_corrupted] =
@@ -77,10 +81,6 @@ impl Objective for Crossed {
         add_outer(&mut of_own, &to_one.sum, &one.summary);
         add_outer(&mut of_own, &to_other.sum, &other.summary);
         Ok(Loss { value: to_one.value + to_other.value, gradient, of_own, agreement: None })
-    }
-
-    fn own(&self, width: usize) -> Vec<f32> {
-        bilinear(width, self.seed)
     }
 }
 
@@ -112,6 +112,6 @@ mod tests {
         let own = some_rows(4, 4, 9);
         let views: Vec<Vec<f32>> = (0..4).map(|salt| some_rows(5, 4, salt)).collect();
         let step = Step { own: &own, ..Step::default() };
-        check_step(&Crossed { seed: Seed(0) }, &views, 4, &step, |views, own| twin(views, own, 4));
+        check_step(&Mvgrl::default(), &views, 4, &step, |views, own| twin(views, own, 4));
     }
 }

@@ -1,6 +1,6 @@
 //! The rows most alike to each row, found by tiles: products of all rows with all are never held at once.
 
-use crate::linalg::{Right, Sum, View};
+use crate::matrix::{Right, Sum, View};
 use rayon::prelude::*;
 
 /// Rows that one task searches for.

@@ -1,6 +1,6 @@
 //! A model of the caller's own: what the encoder must know of it, and the loss as the caller gives it.
 
-use super::{Contrastive, Head, Loss, Objective, Plan, Setting, Step, Views};
+use super::{Blueprint, Compared, Contrastive, Head, Loss, Objective, Step, Views};
 use crate::{Activation, EncoderKind, Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -21,23 +21,23 @@ impl Default for Own {
 }
 
 impl Contrastive for Own {
-    fn plan(&self, _: usize) -> Plan {
+    fn blueprint(&self, _: usize) -> Blueprint {
         let head = |width| Head { width, activation: Activation::Elu, rectified: false };
         let head = self.projection.map(head);
         match self.two_views {
-            true => Plan {
+            true => Blueprint {
                 views: Views::Two,
                 encoder: EncoderKind::Gcn,
                 activation: Activation::Prelu,
                 head,
-                ..Plan::default()
+                ..Blueprint::default()
             },
-            false => Plan { head, ..Plan::default() },
+            false => Blueprint { head, ..Blueprint::default() },
         }
     }
 
-    fn objective(&self, _: &Setting) -> Result<Box<dyn Objective>> {
-        Err(Error::Input("a model of your own needs its objective".into()))
+    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
+        Err(Error::Input("a custom model needs a loss".into()))
     }
 }
 
@@ -52,22 +52,25 @@ pub struct OwnLoss {
 
 /// What a caller's model computes from the rows of its views.
 pub trait OwnObjective: Send {
-    /// The loss and its gradient in `views`, each of them rows of `width` numbers.
-    fn loss(&self, views: &[&[f32]], width: usize, epoch: usize) -> Result<OwnLoss>;
+    /// The loss and its gradient in `views`, each of them rows of `width` numbers, in a step counted over all
+    /// epochs.
+    fn loss(&self, views: &[&[f32]], width: usize, step: usize) -> Result<OwnLoss>;
 }
 
 /// The caller's loss as training sees it.
 pub(crate) struct Caller<'a> {
-    pub(crate) objective: Box<dyn OwnObjective + 'a>,
+    pub(crate) objective: &'a dyn OwnObjective,
     pub(crate) views: usize,
 }
 
 impl Objective for Caller<'_> {
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
         let views: Vec<&[f32]> = z.chunks((z.len() / self.views).max(1)).collect();
-        let OwnLoss { value, gradients } = self.objective.loss(&views, width, step.epoch)?;
+        let OwnLoss { value, gradients } = self.objective.loss(&views, width, step.number)?;
         if !gradients.iter().map(Vec::len).eq(views.iter().map(|view| view.len())) {
-            return Err(Error::Input("the objective must give one gradient a view, of its size".into()));
+            return Err(Error::Input(
+                "the loss must return one gradient per view, of the view's shape".into(),
+            ));
         }
         Ok(Loss { value, gradient: gradients.concat(), ..Loss::default() })
     }
@@ -120,6 +123,6 @@ mod tests {
     #[test]
     fn a_gradient_that_is_missing_is_an_error() {
         let error = losses(Own::default(), 1).unwrap_err();
-        assert!(error.to_string().contains("one gradient a view"), "{error}");
+        assert!(error.to_string().contains("one gradient per view"), "{error}");
     }
 }

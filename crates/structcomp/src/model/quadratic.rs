@@ -4,9 +4,9 @@
 //! it. Or by the Gram matrix G = XᵀMX, as T = tr(WᵀGW) + …, whose size does not depend on the rows.
 
 use super::{Loss, Objective};
-use crate::linalg::{Sum, View, dot, product, sum_of_products, symmetric_product, zeros};
-use crate::network::column_sums;
-use crate::vectors::{Kernel, Unit};
+use crate::matrix::column_sums;
+use crate::matrix::{Kernel, Unit};
+use crate::matrix::{Sum, View, dot, product, sum_of_products, symmetric_product, zeros};
 use crate::{Dense, Features, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -192,7 +192,7 @@ mod tests {
 
     impl Objective for Example {
         fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
-            loss_by_rows(self, &z, width, step.epoch)
+            loss_by_rows(self, &z, width, step.number)
         }
 
         fn quadratic(&self) -> Option<&dyn Quadratic> {

@@ -1,7 +1,7 @@
 //! SCE: contrastive learning as a sparsest cut, of which training keeps the denominator.
 
 use super::quadratic::{Form, Quadratic, loss_by_rows};
-use super::{Contrastive, Loss, Objective, Plan, Setting, Step, positive};
+use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, positive};
 use crate::{Budget, Error, Result, Seed};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -29,24 +29,26 @@ impl Default for Sce {
 }
 
 impl Contrastive for Sce {
-    fn plan(&self, _: usize) -> Plan {
-        Plan::default()
+    fn blueprint(&self, _: usize) -> Blueprint {
+        Blueprint::default()
     }
 
-    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
+    fn check(&self) -> Result<()> {
         positive("alpha", self.alpha)?;
-        positive("the number of negatives", self.negatives as f64)?;
-        // Drawn, then from both sides.
-        let drawn = (on.rows() as u64).saturating_mul(self.negatives as u64);
+        positive("negatives", self.negatives as f64)
+    }
+
+    fn objective(&self, on: &Compared) -> Result<Box<dyn Objective + Send>> {
+        // Drawn, then listed from both sides.
+        let drawn = (on.rows as u64).saturating_mul(self.negatives as u64);
         Budget::default().check_items("the random pairs of an epoch", drawn, 12)?;
         if drawn > u32::MAX as u64 / 2 {
             return Err(Error::Input(format!(
                 "{} negatives for each of {} rows are more than 2^31 pairs",
-                self.negatives,
-                on.rows()
+                self.negatives, on.rows
             )));
         }
-        Ok(Box::new(Pairs { config: self.clone(), rows: on.rows(), seed: on.seed }))
+        Ok(Box::new(Pairs { config: self.clone(), rows: on.rows, seed: on.seed }))
     }
 }
 
@@ -90,7 +92,7 @@ impl Pairs {
 
 impl Objective for Pairs {
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
-        loss_by_rows(self, &z, width, step.epoch)
+        loss_by_rows(self, &z, width, step.number)
     }
 
     fn quadratic(&self) -> Option<&dyn Quadratic> {
@@ -131,9 +133,7 @@ mod tests {
 
     #[test]
     fn more_pairs_than_fit_are_refused() {
-        let graph = crate::Graph::from_edges(4, &[(0, 1), (2, 3)]).unwrap();
-        let partition = crate::Partition::new(vec![0, 1, 2, 3]).unwrap();
-        let on = Setting { graph: &graph, partition: &partition, seed: Seed(0) };
+        let on = Compared { rows: 4, adjacency: None, seed: Seed(0) };
         let error =
             |negatives| Sce { negatives, ..Sce::default() }.objective(&on).err().map(|e| e.to_string());
         assert_eq!(error(5), None);
@@ -166,7 +166,7 @@ mod tests {
         let draws = 2000;
         let total: f64 = (0..draws)
             .map(|epoch| {
-                3.0 / objective.loss(z.clone(), 6, &Step { epoch, ..Step::default() }).unwrap().value
+                3.0 / objective.loss(z.clone(), 6, &Step { number: epoch, ..Step::default() }).unwrap().value
             })
             .sum();
         assert!((total / draws as f64 / (2.0 * 4.0 * spread) - 1.0).abs() < 0.02);

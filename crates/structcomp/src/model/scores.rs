@@ -1,6 +1,6 @@
 //! Scores that should be high or low, for models that tell rows from corrupted ones.
 
-use crate::linalg::dot;
+use crate::matrix::dot;
 use rayon::prelude::*;
 
 /// Rows that one task adds up.

@@ -1,13 +1,11 @@
 //! SP-GCL: a single view, whose nearest rows are positives; made for graphs whose neighbours differ.
 
-mod batch;
-
 use super::nearest::nearest;
 use super::unitary::Unitary;
-use super::{Contrastive, Head, Loss, Objective, Plan, Setting, Step};
-use crate::linalg::dot;
+use super::{Blueprint, Compared, Contrastive, Head, Loss, Objective, Step};
+use crate::matrix::dot;
+use crate::sample::Neighborhood;
 use crate::{Activation, Budget, EncoderKind, Error, Result, Seed};
-use batch::Batches;
 use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,8 +13,8 @@ use serde::{Deserialize, Serialize};
 /// For similarities S of the projected rows of a batch of M, each scaled to length one:
 /// L = −2/(Mk) Σ S of each row with its k nearest + 1/M Σ S² of each row with R random ones.
 ///
-/// An epoch sees all rows where there are no more than `batch`, and otherwise a sample of what is a few hops
-/// around some rows.
+/// A step compares all rows if there are no more than `batch`, and otherwise a sample of those a few hops around
+/// some roots.
 ///
 /// # Reference
 /// H. Wang, J. Zhang, Q. Zhu, W. Huang, K. Kawaguchi, X. Xiao: Single-pass contrastive learning can work for
@@ -55,19 +53,20 @@ impl Default for SpGcl {
 }
 
 impl Contrastive for SpGcl {
-    fn plan(&self, hidden: usize) -> Plan {
+    fn blueprint(&self, hidden: usize) -> Blueprint {
         let width = self.projection.unwrap_or(hidden);
-        Plan {
+        Blueprint {
             encoder: EncoderKind::Gcn,
             inner: Activation::PreluShared,
             activation: Activation::PreluShared,
             batch_norm: true,
+            neighborhood: Some(Neighborhood { size: self.batch, roots: self.roots, reach: self.reach }),
             head: Some(Head { width, activation: self.projection_activation, rectified: true }),
-            ..Plan::default()
+            ..Blueprint::default()
         }
     }
 
-    fn objective(&self, on: &Setting) -> Result<Box<dyn Objective>> {
+    fn check(&self) -> Result<()> {
         let named = [
             ("positives", self.positives),
             ("negatives", self.negatives),
@@ -77,36 +76,29 @@ impl Contrastive for SpGcl {
         if let Some((name, value)) = named.iter().find(|(_, value)| !(1..=1_000_000).contains(value)) {
             return Err(Error::Input(format!("{name} must be from 1 to 1000000, not {value}")));
         }
-        let pairs = (self.positives + self.negatives) as u64 * on.rows().min(self.batch) as u64;
+        Ok(())
+    }
+
+    fn objective(&self, on: &Compared) -> Result<Box<dyn Objective + Send>> {
+        let pairs = (self.positives + self.negatives) as u64 * on.rows.min(self.batch) as u64;
         Budget::default().check_items("the pairs of SP-GCL", pairs, 32)?;
         let (positives, negatives) = (self.positives, self.negatives);
-        let batches = Batches::new(self, on)?;
-        Ok(Box::new(SinglePass { positives, negatives, batches, seed: on.seed }))
+        Ok(Box::new(SinglePass { positives, negatives, seed: on.seed }))
     }
 }
 
 struct SinglePass {
     positives: usize,
     negatives: usize,
-    batches: Batches,
     seed: Seed,
 }
 
 impl Objective for SinglePass {
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
-        let batch = self.batches.of(step.epoch);
-        let drawn = batch.iter().flat_map(|&row| &z[row as usize * width..][..width]).copied().collect();
-        let unit = Unitary::new(drawn, width);
-        let pairs = self.pairs(&unit.values, width, batch.len(), step.epoch);
-        let (value, mut of_unit) = pairs.loss(&unit.values, width, batch.len());
-        unit.backward(&mut of_unit);
-        // A row may be in the batch more than once.
-        let mut gradient = z;
-        gradient.fill(0.0);
-        for (&row, of) in batch.iter().zip(of_unit.chunks(width)) {
-            let own = &mut gradient[row as usize * width..][..width];
-            own.iter_mut().zip(of).for_each(|(own, of)| *own += of);
-        }
+        let unit = Unitary::new(z, width);
+        let pairs = self.pairs(&unit.values, width, step.rows, step.number);
+        let (value, mut gradient) = pairs.loss(&unit.values, width, step.rows);
+        unit.backward(&mut gradient);
         Ok(Loss { value, gradient, ..Loss::default() })
     }
 }
@@ -195,44 +187,24 @@ fn both_sides(rows: usize, kinds: &[(&Vec<u32>, Vec<f32>); 2]) -> (Vec<u64>, Vec
 mod tests {
     use super::super::{check_step, some_rows};
     use super::*;
-    use crate::{Graph, Partition};
-
-    fn objective(config: &SpGcl, rows: usize) -> SinglePass {
-        let graph = Graph::from_edges(rows, &[(0, 1), (1, 2), (2, 3), (4, 5), (0, 6)]).unwrap();
-        let partition = Partition::new((0..rows as u32).collect()).unwrap();
-        let on = Setting { graph: &graph, partition: &partition, seed: Seed(2) };
-        let batches = Batches::new(config, &on).unwrap();
-        SinglePass { positives: config.positives, negatives: config.negatives, batches, seed: Seed(2) }
-    }
 
     #[test]
     fn the_gradient_is_that_of_the_formula() {
         let (rows, width) = (8, 4);
         let view = some_rows(rows, width, 1);
-        // All rows, and a sample that may have some of them twice.
-        for batch in [8, 6] {
-            let config = SpGcl { positives: 3, negatives: 5, batch, roots: 4, ..SpGcl::default() };
-            let objective = objective(&config, rows);
-            let batch = objective.batches.of(0);
-            let drawn =
-                batch.iter().flat_map(|&row| &view[row as usize * width..][..width]).copied().collect();
-            let unit = Unitary::new(drawn, width);
-            let pairs = objective.pairs(&unit.values, width, batch.len(), 0);
-            let twin = |views: &[Vec<f64>]| {
-                let row = |at: u32| &views[0][batch[at as usize] as usize * width..][..width];
-                let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-                let cos = |a: u32, b: u32| {
-                    let (a, b) = (row(a), row(b));
-                    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
-                };
-                let m = batch.len();
-                let near = pairs.positives.iter().enumerate().map(|(at, &j)| cos((at / 3) as u32, j));
-                let far = pairs.negatives.iter().enumerate().map(|(at, &j)| cos((at / 5) as u32, j).powi(2));
-                -2.0 / (3 * m) as f64 * near.sum::<f64>() + far.sum::<f64>() / m as f64
+        let objective = SinglePass { positives: 3, negatives: 5, seed: Seed(2) };
+        let pairs = objective.pairs(&Unitary::new(view.clone(), width).values, width, rows, 0);
+        let twin = |views: &[Vec<f64>]| {
+            let row = |at: u32| &views[0][at as usize * width..][..width];
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let cos = |a: u32, b: u32| {
+                let (a, b) = (row(a), row(b));
+                dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
             };
-            check_step(&objective, std::slice::from_ref(&view), width, &Step::default(), |views, _| {
-                twin(views)
-            });
-        }
+            let near = pairs.positives.iter().enumerate().map(|(at, &j)| cos((at / 3) as u32, j));
+            let far = pairs.negatives.iter().enumerate().map(|(at, &j)| cos((at / 5) as u32, j).powi(2));
+            -2.0 / (3 * rows) as f64 * near.sum::<f64>() + far.sum::<f64>() / rows as f64
+        };
+        check_step(&objective, std::slice::from_ref(&view), width, &Step::default(), |views, _| twin(views));
     }
 }

@@ -1,6 +1,6 @@
 //! Rows scaled to length one, for losses that see directions only.
 
-use crate::linalg::dot;
+use crate::matrix::dot;
 use rayon::prelude::*;
 
 /// Rows scaled to length one; rows of zeros stay so.

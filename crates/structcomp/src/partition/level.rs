@@ -1,7 +1,7 @@
 //! A graph at one level of coarsening: nodes stand for groups of nodes, edges carry weights.
 
 use super::connections::Connections;
-use crate::{Graph, vectors::prefetch};
+use crate::{Graph, matrix::prefetch};
 use rayon::prelude::*;
 use std::borrow::Cow;
 

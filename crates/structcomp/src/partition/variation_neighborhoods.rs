@@ -7,7 +7,7 @@ use super::coarsening::{Groups, Reduction, Rule, Step, coarsened};
 use super::config::{Limits, Method};
 use super::level::Level;
 use super::{Partition, Partitioner};
-use crate::features::eigen::eigen;
+use crate::matrix::eigen::eigen;
 use crate::{Graph, Result, Seed};
 use costs::{Costs, Row, Scratch};
 use rayon::prelude::*;

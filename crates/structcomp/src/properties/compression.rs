@@ -1,8 +1,8 @@
 //! P1, P2, P10 and P14: rows of clusters, their second view, and what an encoder makes of them.
 
 use super::*;
-use crate::hops::Hops;
-use crate::network::{Layer, Messages, Network, Pass, Towers};
+use crate::graph::Hops;
+use crate::nn::{Layer, Messages, Network, Pass, Towers};
 use crate::{Activation, Coarsening, Coles, Compressed, DropMember, Encoder, Inputs, Sce, Training};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! P13: from a planted partition to a judged embedding.
 
 use super::*;
-use crate::features::normal;
+use crate::random::normal;
 use crate::{
     Compressed, Inputs, Labels, Normalization, Partitioning, Propagation, SplitSet, Training, classify,
 };

@@ -1,8 +1,8 @@
 //! P7 and P9: the spectral loss on clusters, and how far losses on clusters are from those on nodes.
 
 use super::*;
-use crate::hops::Hops;
-use crate::network::{Layer, Network, Pass};
+use crate::graph::Hops;
+use crate::nn::{Layer, Network, Pass};
 use crate::{Activation, Compressed, Normalization, Propagation, Quality};
 use proptest::prelude::*;
 

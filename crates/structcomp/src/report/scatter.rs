@@ -1,11 +1,11 @@
 //! An embedding in two dimensions: its rows along the two directions in which they differ most.
 
 use super::WIDTH;
-use crate::features::eigen::eigen;
-use crate::linalg::{add_gram, multiply};
+use crate::matrix::eigen::eigen;
+use crate::matrix::{add_gram, multiply};
 use crate::partition::class_color;
 use crate::svg::{Anchor, INK, Svg};
-use crate::{Dense, Seed, features::normal};
+use crate::{Dense, Seed, random::normal};
 use rand::seq::index;
 
 /// More points would only hide each other, and make the page large.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Labels, Seed, features::normal};
+use crate::{Labels, Seed, random::normal};
 
 /// Fails unless every tag is closed in its turn and every attribute is quoted.
 fn assert_well_formed(html: &str) {

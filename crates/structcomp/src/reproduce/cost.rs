@@ -102,7 +102,7 @@ impl Request {
         let before = rss_bytes().filter(|_| forget_peak_rss());
         let compressed = partition.as_ref().map(|partition| Compressed::new(&x, partition)).transpose()?;
         let inputs = compressed.as_ref().map_or(Inputs::Nodes(&x), Inputs::Clusters);
-        let mut trainer = Trainer::new(training, inputs, graph, seed)?;
+        let mut trainer = Trainer::new(training, inputs, graph, seed, None)?;
         let times = if self.memory {
             epochs(&mut trainer, LOOKED_AT, 0.0)?
         } else {

@@ -6,7 +6,7 @@ use super::store::Parts;
 use super::{Cell, Mode, Repeats, Setup};
 use crate::{
     Accuracy, Compressed, Error, Features, Graph, Inputs, Partition, Partitioning, Preset, Probe, Result,
-    Seed, SplitSet, Trained, Training,
+    Seed, SplitSet, Training,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

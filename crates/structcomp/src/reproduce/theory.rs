@@ -3,8 +3,8 @@
 use super::outcome::{Regulariser, Theory};
 use super::source::Source;
 use super::{Repeats, Setup};
-use crate::linalg::{dot, sum_of_products};
-use crate::network::first_layer;
+use crate::matrix::{dot, sum_of_products};
+use crate::nn::first_layer;
 use crate::{
     Compressed, Diagnostics, DropMember, EdgeLoss, Error, Features, Inputs, Partition, Result, Seed,
 };

@@ -14,10 +14,10 @@ pub(super) fn trend(setup: &Setup, source: &Source, repeats: &Repeats, stop: &At
     let Some(training) = &setup.training else {
         return Err(Error::Input("a recipe has no full-graph twin to compare with".into()));
     };
-    let partition = setup.partitioning.partition(graph, seed)?;
+    let partition = setup.partitioning.partition(graph, seed, None)?;
     let compressed = Compressed::new(x, &partition)?;
-    let mut small = Trainer::new(training, Inputs::Clusters(&compressed), graph, seed)?;
-    let mut whole = Trainer::new(training, Inputs::Nodes(x), graph, seed)?;
+    let mut small = Trainer::new(training, Inputs::Clusters(&compressed), graph, seed, None)?;
+    let mut whole = Trainer::new(training, Inputs::Nodes(x), graph, seed, None)?;
     let mut trend = Trend { on_clusters: Vec::new(), on_nodes: Vec::new() };
     for _ in 0..training.epochs {
         if stop.load(Relaxed) {

@@ -5,8 +5,8 @@
 
 use super::*;
 use crate::encoder::EncoderLayer;
-use crate::features::normal;
 use crate::model::{Pairs, random_pairs};
+use crate::random::normal;
 use crate::{CcaSsg, Coles, Csr, Dense, Grace, Sce};
 use rand::RngExt;
 use serde::de::DeserializeOwned;
@@ -225,7 +225,7 @@ fn a_gcn_embeds_cora_as_pytorch_does() {
         bias: formula(1, outputs, 3 * at + 1),
         slopes: formula(1, outputs, 3 * at + 2),
         activation: Activation::Prelu,
-        hops: crate::hops::Hops::power(1),
+        hops: crate::graph::Hops::power(1),
         norm: None,
     };
     let encoder = Encoder::of(vec![layer(0, x.cols(), 16), layer(1, 16, 8)]);
@@ -235,7 +235,7 @@ fn a_gcn_embeds_cora_as_pytorch_does() {
         let got: Vec<f64> = z.row(row).iter().map(|&value| value as f64).collect();
         assert_near(&format!("row {row}"), &got, want, 1e-5);
     }
-    let sums = crate::network::column_sums(z.values(), 8);
+    let sums = crate::nn::column_sums(z.values(), 8);
     // Over all nodes the roundings of a single number add up.
     assert_near("column sums", &sums, &golden.sums, 1e-3);
 }

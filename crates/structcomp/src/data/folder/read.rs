@@ -69,8 +69,10 @@ fn read_numbers(path: &Path, budget: &Budget) -> Result<Vec<i64>> {
 
 fn read_sparse([indptr, indices, data]: [PathBuf; 3], width: u64, budget: &Budget) -> Result<Csr> {
     let negative = |path: &Path| Error::format(path, "holds a number that is negative or too large");
-    let offsets = read_numbers(&indptr, budget)?.into_iter().map(u64::try_from).collect::<Result<_, _>>();
-    let columns = read_numbers(&indices, budget)?.into_iter().map(u32::try_from).collect::<Result<_, _>>();
+    let offsets =
+        read_numbers(&indptr, budget)?.into_iter().map(u64::try_from).collect::<Result<Vec<u64>, _>>();
+    let columns =
+        read_numbers(&indices, budget)?.into_iter().map(u32::try_from).collect::<Result<Vec<u32>, _>>();
     let bytes = Bytes::open(&data, budget)?;
     let values = npy::Array::parse(&bytes[..], &data)?.to_f32(budget)?;
     let offsets = offsets.map_err(|_| negative(&indptr))?;

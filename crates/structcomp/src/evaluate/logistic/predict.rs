@@ -5,7 +5,7 @@ use super::super::rows;
 use super::Classifier;
 use super::samples::decision;
 use crate::Features;
-use crate::network::first_layer;
+use crate::nn::first_layer;
 use rayon::prelude::*;
 
 /// Rows that are looked at together.

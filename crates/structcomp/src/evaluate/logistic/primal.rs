@@ -7,7 +7,7 @@
 use super::super::rows::inner;
 use super::samples::Samples;
 use super::{MAX_STEPS, SHORTEST, TOLERANCE, falls, losses_and_doubts, stuck};
-use crate::{Error, Result, linalg::Cholesky};
+use crate::{Error, Result, matrix::Cholesky};
 
 /// Products with the Hessian within one step of Newton's method; fifty are many.
 const MAX_PRODUCTS: usize = 1000;

@@ -7,8 +7,8 @@
 //! solve it. All classes take their steps side by side, one a lane, so that G is read once for all of them.
 
 use super::{MAX_STEPS, SHORTEST, TOLERANCE, falls, losses_and_doubts, stuck};
-use crate::vectors::{Kernel, Unit};
-use crate::{Result, linalg::Cholesky};
+use crate::matrix::{Kernel, Unit};
+use crate::{Result, matrix::Cholesky};
 
 /// Classes side by side: as many as the widest vector has numbers.
 pub(super) const LANES: usize = 8;

@@ -1,7 +1,7 @@
 //! The rows that a classifier learns from, each followed by the constant 1 of the intercept.
 
 use super::super::rows;
-use crate::{Features, linalg};
+use crate::{Features, matrix};
 use rayon::prelude::*;
 
 /// Rows of one partial sum: fixed, so that sums do not depend on the number of threads.
@@ -64,7 +64,7 @@ impl<'a> Samples<'a> {
                 rows::each(self.x, node as usize, |column, value| columns[column * size + at] = value as f64);
             }
             columns[self.x.cols() * size..].fill(1.0);
-            linalg::add_gram(&mut gram, &columns, size);
+            matrix::add_gram(&mut gram, &columns, size);
             return gram;
         }
         // A row is spread out once for all its partners, so that sparse rows are never all dense at a time.
@@ -90,7 +90,7 @@ impl<'a> Samples<'a> {
             let mut block = vec![0.0; nodes.len() * width];
             let rows = block.par_chunks_mut(width).zip(nodes);
             rows.for_each(|(row, &node)| self.add_scaled(node, 1.0, row));
-            linalg::add_gram(&mut products, &block, width);
+            matrix::add_gram(&mut products, &block, width);
         }
         products
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Csr, Dense, Seed, features::normal};
+use crate::{Csr, Dense, Seed, random::normal};
 use proptest::prelude::*;
 use rand::RngExt;
 

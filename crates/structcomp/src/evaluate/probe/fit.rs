@@ -2,7 +2,7 @@
 
 use super::super::Nodes;
 use super::layers::{Averages, Layers};
-use crate::optim::Adam;
+use crate::nn::Adam;
 use crate::{Error, Features, Optimizer, Result, Seed};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;

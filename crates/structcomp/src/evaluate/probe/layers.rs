@@ -3,8 +3,9 @@
 //! All sums have one order, so no number depends on how many threads there are.
 
 use super::fit::Start;
-use crate::linalg::{Sum, View, product};
-use crate::network::{column_sums, first_layer};
+use crate::matrix::column_sums;
+use crate::matrix::{Sum, View, product};
+use crate::nn::first_layer;
 use crate::{Features, Seed};
 use rand::RngExt;
 use rayon::prelude::*;

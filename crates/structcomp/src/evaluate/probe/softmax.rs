@@ -4,8 +4,9 @@ use super::super::Nodes;
 use super::Softmax;
 use super::fit::{BLOCK, Start, beyond_all_numbers, likeliest};
 use super::layers::{Layers, add_to_rows};
-use crate::network::{column_sums, first_layer};
-use crate::optim::Adam;
+use crate::matrix::column_sums;
+use crate::nn::Adam;
+use crate::nn::first_layer;
 use crate::{Features, Optimizer, Result, Seed};
 use rayon::prelude::*;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Csr, Dense, Split, features::normal};
+use crate::{Csr, Dense, Split, random::normal};
 
 /// Points around the corners of a square; opposite corners are of one class, which no line can tell.
 fn corners(nodes: usize) -> (Features, Labels) {

@@ -1,7 +1,7 @@
 //! Similarities of all pairs of rows, of which only as many are held at once as memory allows.
 
-use crate::linalg::{Right, Sum, View, exp, zeros};
-use crate::vectors::{Kernel, Unit};
+use crate::matrix::{Kernel, Unit};
+use crate::matrix::{Right, Sum, View, exp, zeros};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
 

@@ -1,9 +1,9 @@
 //! The Laplacian L = D - W of a level, vectors smoothed by it, and its lowest eigenvectors.
 
 use crate::Seed;
-use crate::features::eigen::{eigen, eigen_within};
-use crate::features::normal;
+use crate::matrix::eigen::{eigen, eigen_within};
 use crate::partition::level::Level;
+use crate::random::normal;
 use rayon::prelude::*;
 
 /// Vectors that a method looks at the graph through: K in the papers' formulas.

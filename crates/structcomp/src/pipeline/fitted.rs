@@ -1,0 +1,147 @@
+//! A fitted model: preparation, encoder, and what is known of how they were made.
+
+use super::{Mode, StructComp};
+use crate::data::NodeIds;
+use crate::prepare::Prepared;
+use crate::train::Plan;
+use crate::{
+    Compressed, Dataset, Dense, Diagnostics, Encoder, Error, Features, Partition, Partitioning, Result,
+};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What [`StructComp::fit`] returns: everything that embedding depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// The settings.
+    pub settings: StructComp,
+    /// The trained encoder, which takes prepared features.
+    pub encoder: Encoder,
+    pub(crate) prepared: Prepared,
+    /// What it was trained on.
+    pub trained_on: TrainedOn,
+    /// Epochs done.
+    pub epochs: usize,
+    /// The clusters; none after training on the whole graph, and not in a file.
+    pub partition: Option<Partition>,
+    /// How many clusters were asked for.
+    pub clusters_requested: Option<usize>,
+    /// The loss of every epoch; not in a file.
+    pub losses: Vec<f64>,
+    /// What [`Epoch::settled`](crate::Epoch::settled) was in every epoch; not in a file.
+    pub settled: Vec<f64>,
+    /// Whether training was ended before it was done.
+    pub interrupted: bool,
+    /// How long each stage took; not in a file.
+    pub seconds: Seconds,
+}
+
+/// How long each stage took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Seconds {
+    /// Preparing the features.
+    pub prepare: f64,
+    /// Splitting the graph into clusters.
+    pub partition: f64,
+    /// Averaging the features of each cluster.
+    pub compress: f64,
+    /// Training.
+    pub train: f64,
+}
+
+/// What a model was trained on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TrainedOn {
+    /// The name of the dataset.
+    pub data: String,
+    /// SHA-256 of its files, if it is known.
+    pub sha256: Option<String>,
+    /// A fingerprint of its graph.
+    pub graph: String,
+    /// Its number of nodes.
+    pub nodes: usize,
+    /// What its node ids are: `positions` from 0, `numbers` or `names`.
+    pub ids: String,
+}
+
+impl TrainedOn {
+    pub(super) fn of(data: &Dataset) -> Self {
+        let ids = match data.ids {
+            NodeIds::Implicit => "positions",
+            NodeIds::Numbers(_) => "numbers",
+            NodeIds::Names(_) => "names",
+        };
+        Self {
+            data: data.name.clone(),
+            sha256: data.source.sha256.clone(),
+            graph: format!("{:032x}", data.graph.fingerprint()),
+            nodes: data.graph.nodes(),
+            ids: ids.into(),
+        }
+    }
+}
+
+impl Fitted {
+    /// The embedding of every node of a dataset, also of one that was not trained on.
+    pub fn embed(&self, data: &Dataset) -> Result<Dense> {
+        self.encoder.embed(&data.graph, &*self.features(data)?)
+    }
+
+    /// The embedding block by block, in order, for one that need not be held at once.
+    pub fn embed_rows(&self, data: &Dataset, sink: impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
+        self.encoder.embed_rows(&data.graph, &*self.features(data)?, sink)
+    }
+
+    /// The features of a dataset as the encoder takes them.
+    pub fn features<'x>(&self, data: &'x Dataset) -> Result<Cow<'x, Features>> {
+        self.prepared.apply(&data.graph, data.features.as_ref())
+    }
+
+    /// How many features a node must have; none if they are made from the graph.
+    pub fn takes_features(&self) -> Option<usize> {
+        (!self.prepared.has_stand_in()).then(|| self.encoder.inputs())
+    }
+
+    /// The dimension of the embedding.
+    pub fn outputs(&self) -> usize {
+        self.encoder.outputs()
+    }
+
+    /// Whether a dataset has the graph that the model was trained on.
+    pub fn saw(&self, data: &Dataset) -> bool {
+        self.trained_on.graph == format!("{:032x}", data.graph.fingerprint())
+    }
+
+    /// The same encoder with its initial weights, finished on this dataset: a control.
+    pub fn untrained(&self, data: &Dataset) -> Result<Encoder> {
+        let x = self.features(data)?;
+        let StructComp { training, mode, seed, .. } = &self.settings;
+        let plan = Plan::new(training, *mode == Mode::Full, x.cols())?;
+        let network = &plan.network;
+        let (parameters, statistics) = (network.initial(*seed), network.initial_statistics());
+        let encoder = Encoder::new(plan.encoder.clone(), &parameters, &statistics, plan.readout.clone());
+        plan.finish(encoder.with_first_hops(self.encoder.first_hops()), &data.graph, &x)
+    }
+
+    /// The same training on as many random clusters: a control.
+    pub fn on_random_clusters(&self, data: &Dataset) -> Result<Fitted> {
+        let clusters = self.partition.as_ref().map(Partition::clusters);
+        if clusters.is_none() {
+            return Err(Error::Input("the model was not trained on clusters".into()));
+        }
+        let partitioning = Partitioning { method: "random".into(), clusters, ..Partitioning::default() };
+        StructComp { partitioning, ..self.settings.clone() }.fit(data)
+    }
+
+    /// The paper's bounds for this graph, its clusters and the trained encoder.
+    pub fn diagnostics(&self, data: &Dataset) -> Result<Diagnostics> {
+        let Some(partition) = &self.partition else {
+            return Err(Error::Input("the model has no clusters to look at".into()));
+        };
+        let x = self.features(data)?;
+        let compressed = Compressed::new(&x, partition)?;
+        let how = self.settings.training.drop_member;
+        Diagnostics::of(&data.graph, &compressed, &self.encoder, how, self.settings.seed)
+    }
+}

@@ -1,0 +1,160 @@
+//! The training loop, as in the paper: batch, forward, loss, gradient, update; then the weights as an encoder.
+
+use super::plan::Plan;
+use super::{Stop, Training, stop};
+use crate::engine::{Cpu, Engine, Outcome, State};
+use crate::sample::{Inputs, Sampler, Views, sampler};
+use crate::{Encoder, Error, Features, Graph, OwnObjective, Result, Seed};
+use serde::Serialize;
+
+/// An epoch as it is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Epoch {
+    /// Counted from 1.
+    pub number: usize,
+    /// The loss before the update, averaged over the steps of the epoch.
+    pub loss: f64,
+    /// How far training has got, from 0 on: for CCA-SSG how alike the views of a row are, for models of one view the
+    /// share of the embedding's effective rank that was lost since the first epoch; 0 for the others.
+    pub settled: f64,
+}
+
+/// Training under way, epoch by epoch. [`StructComp::fit`](crate::StructComp::fit) is the usual way to train.
+pub struct Trainer<'a> {
+    pub(super) plan: Plan,
+    pub(super) settings: Training,
+    pub(super) seed: Seed,
+    pub(super) graph: &'a Graph,
+    /// Of all nodes.
+    features: &'a Features,
+    pub(super) sampler: Box<dyn Sampler + 'a>,
+    pub(super) engine: Box<dyn Engine + 'a>,
+    pub(super) losses: Vec<f64>,
+    /// What [`Epoch::settled`] is computed from, epoch by epoch.
+    pub(super) measured: Vec<f64>,
+    /// Parameters and batch norm statistics of the lowest loss so far, if training has patience.
+    pub(super) lowest: Option<(Vec<f32>, Vec<f32>)>,
+    /// A few rows whose effective rank is measured.
+    sample: Option<Features>,
+}
+
+impl<'a> Trainer<'a> {
+    /// Ready for the first epoch. `loss` takes the place of the model's, for [`Model::Own`](crate::Model::Own).
+    pub fn new(
+        training: &Training,
+        inputs: Inputs<'a>,
+        graph: &'a Graph,
+        seed: Seed,
+        loss: Option<Box<dyn OwnObjective + 'a>>,
+    ) -> Result<Self> {
+        let width = inputs.check(graph)?.cols();
+        let plan = Plan::new(training, matches!(inputs, Inputs::Nodes(_)), width)?;
+        let sampler = sampler(&plan.sampling, inputs, graph, seed)?;
+        let measurable = plan.sampling.views == Views::One && !plan.batch_norm;
+        let sample = sampler.fixed().filter(|_| measurable).map(|x| x.spread_rows(stop::SAMPLE));
+        if plan.stop == Stop::Auto && !plan.agrees && sample.is_none() {
+            let name = plan.model.name();
+            return Err(Error::Input(format!("stopping by itself is not available for {name}; set epochs")));
+        }
+        let engine = Cpu::new(&plan, seed, plan.epochs * sampler.steps(), loss);
+        Ok(Self {
+            settings: training.clone(),
+            seed,
+            graph,
+            features: inputs.source(),
+            sampler,
+            engine: Box::new(engine),
+            losses: Vec::new(),
+            measured: Vec::new(),
+            lowest: None,
+            sample,
+            plan,
+        })
+    }
+
+    /// One epoch: a step for every batch.
+    pub fn step(&mut self) -> Result<Epoch> {
+        let (epoch, steps) = (self.losses.len(), self.sampler.steps());
+        let before = self.plan.patience.map(|_| self.engine.state().parameters.clone());
+        let (mut loss, mut agreement) = (0.0, None);
+        for step in epoch * steps..(epoch + 1) * steps {
+            let batch = self.sampler.batch(step)?;
+            let outcome = self.engine.step(&batch, step)?;
+            self.check(&outcome, epoch)?;
+            loss += outcome.loss / steps as f64;
+            agreement = outcome.agreement;
+        }
+        if let Some(parameters) = before.filter(|_| stop::is_lowest(&self.losses, loss)) {
+            self.lowest = Some((parameters, self.engine.state().statistics.clone()));
+        }
+        self.losses.push(loss);
+        self.measured.push(match (agreement, &self.sample) {
+            (Some(agreement), _) => agreement,
+            (None, Some(rows)) => {
+                stop::effective_rank(self.engine.forward(rows), self.plan.network.outputs())
+            }
+            (None, None) => 0.0,
+        });
+        Ok(Epoch { number: epoch + 1, loss, settled: self.settled_at(epoch) })
+    }
+
+    fn check(&self, outcome: &Outcome, epoch: usize) -> Result<()> {
+        match outcome.loss.is_finite() && outcome.finite {
+            true => Ok(()),
+            false => Err(Error::Input(format!(
+                "training {} diverged in epoch {} (non-finite loss); lower the learning rate",
+                self.plan.model.name(),
+                epoch + 1
+            ))),
+        }
+    }
+
+    /// The loss of every epoch so far.
+    pub fn losses(&self) -> &[f64] {
+        &self.losses
+    }
+
+    /// How many epochs are done.
+    pub fn epochs(&self) -> usize {
+        self.losses.len()
+    }
+
+    /// What [`Epoch::settled`] was in every epoch so far.
+    pub fn settled(&self) -> Vec<f64> {
+        (0..self.epochs()).map(|epoch| self.settled_at(epoch)).collect()
+    }
+
+    /// The parameters as they are now.
+    pub fn parameters(&self) -> &[f32] {
+        &self.engine.state().parameters
+    }
+
+    /// What the loss of the next step would be with other parameters of the same network.
+    pub fn loss_with(&mut self, parameters: &[f32]) -> Result<f64> {
+        let step = self.losses.len() * self.sampler.steps();
+        self.engine.loss_with(parameters, &self.sampler.batch(step)?, step)
+    }
+
+    /// The encoder as it is now, before it is finished.
+    pub fn encoder(&self) -> Encoder {
+        let State { parameters, statistics, .. } = self.engine.state();
+        self.encoder_of(parameters, statistics)
+    }
+
+    /// The encoder that training gave.
+    pub fn finish(&self) -> Result<Encoder> {
+        let State { parameters, statistics, .. } = self.engine.state();
+        let (parameters, statistics) =
+            self.lowest.as_ref().map_or((parameters, statistics), |lowest| (&lowest.0, &lowest.1));
+        self.plan.finish(self.encoder_of(parameters, statistics), self.graph, self.features)
+    }
+
+    fn encoder_of(&self, parameters: &[f32], statistics: &[f32]) -> Encoder {
+        let Plan { encoder, readout, hops_for_noise, .. } = &self.plan;
+        let encoder = Encoder::new(encoder.clone(), parameters, statistics, readout.clone());
+        match hops_for_noise.as_ref().filter(|_| self.is_noise()) {
+            Some(hops) => encoder.with_first_hops(hops.clone()),
+            None => encoder,
+        }
+    }
+}
