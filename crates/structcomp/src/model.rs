@@ -30,7 +30,7 @@ pub use ggd::Ggd;
 pub use grace::Grace;
 pub use mvgrl::Mvgrl;
 pub(crate) use own::Caller;
-pub use own::{Own, OwnLoss, OwnObjective};
+pub use own::{Own, OwnLoss, OwnObjective, OwnRows};
 pub(crate) use quadratic::Gram;
 pub use sce::Sce;
 pub use sp_gcl::SpGcl;

@@ -14,3 +14,18 @@ pub(crate) use plan::Plan;
 pub use settings::Training;
 pub use stop::Stop;
 pub use trainer::{Epoch, Trainer};
+
+/// Training that ran to its end.
+#[cfg(test)]
+pub(crate) fn trained_by<'a>(
+    training: &Training,
+    inputs: crate::Inputs<'a>,
+    graph: &'a crate::Graph,
+    seed: crate::Seed,
+) -> crate::Result<Trainer<'a>> {
+    let mut trainer = Trainer::new(training, inputs, graph, seed, None)?;
+    while !trainer.is_done() {
+        trainer.step()?;
+    }
+    Ok(trainer)
+}

@@ -53,7 +53,9 @@ impl<'a> Cpu<'a> {
         self.prepare(batch)?;
         let objective: &dyn Objective = match (&self.objective, &self.custom) {
             (Some(objective), _) => &**objective,
-            (None, Some(custom)) => &Caller { objective: &**custom, views: batch.views },
+            (None, Some(custom)) => {
+                &Caller { objective: &**custom, views: batch.views, nodes: batch.nodes.as_deref() }
+            }
             (None, None) => return Err(Error::Input("there is no loss to train with".into())),
         };
         let Self { plan, state, .. } = self;
