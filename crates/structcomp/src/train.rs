@@ -2,6 +2,8 @@
 
 mod checkpoint;
 #[cfg(test)]
+mod contract;
+#[cfg(test)]
 mod goldens;
 mod plan;
 mod settings;

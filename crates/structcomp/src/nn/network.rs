@@ -351,4 +351,4 @@ impl Network {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
