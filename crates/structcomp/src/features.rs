@@ -1,4 +1,4 @@
-//! Node features: one row a node, dense or sparse.
+//! Node features: one row per node, dense or sparse.
 
 pub(crate) mod eigen;
 mod products;
@@ -12,16 +12,16 @@ use crate::{Buffer, Csr, Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// The feature matrix X, one row a node.
+/// The feature matrix X, one row per node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Features {
-    /// Every value stored, row by row.
+    /// All values are stored.
     Dense(Dense),
-    /// Only the non-zero values stored.
+    /// Only non-zero values are stored.
     Sparse(Csr),
 }
 
-/// A row-major matrix of finite `f32`, owned, mapped or lent.
+/// A row-major matrix of finite `f32` values: owned, mapped or shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     rows: usize,
@@ -29,29 +29,29 @@ pub struct Dense {
     values: Buffer<f32>,
 }
 
-/// How features are scaled before anything else sees them.
+/// How features are scaled before anything else is done with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureNorm {
-    /// As they are in the file; what the paper's code does.
+    /// Unchanged, as in the authors' code.
     #[default]
     None,
     /// Each row divided by the sum of its absolute values.
     RowL1,
-    /// Each row divided by its Euclidean length.
+    /// Each row divided by its Euclidean norm.
     RowL2,
-    /// Each column shifted to mean 0 and scaled to deviation 1; the result is dense.
+    /// Each column shifted to mean 0 and scaled to standard deviation 1; the result is dense.
     Standardize,
 }
 
 impl Dense {
-    /// A matrix from its values, row by row.
+    /// Creates a matrix from row-major values.
     pub fn new(rows: usize, cols: usize, values: impl Into<Buffer<f32>>) -> Result<Self> {
         let values = values.into();
         if rows.checked_mul(cols) != Some(values.len()) {
             return Err(Error::Input(format!("{} values do not fill {rows} x {cols}", values.len())));
         }
-        // Whole blocks are checked many values at a time; only a bad one is searched.
+        // Blocks are checked with vector instructions; only a bad one is searched.
         let bad = values.par_chunks(BLOCK).position_first(|block| !all_finite(block));
         if let Some(at) = bad.and_then(|block| {
             let start = block * BLOCK;
@@ -63,33 +63,33 @@ impl Dense {
         Ok(Self { rows, cols, values })
     }
 
-    /// Values that were computed, of which nobody knows whether they are finite.
+    /// Creates a matrix without checking that its values are finite.
     pub(crate) fn computed(cols: usize, values: Vec<f32>) -> Self {
         let rows = values.len().checked_div(cols).unwrap_or(0);
         Self { rows, cols, values: values.into() }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Whether the values lie in a mapped file.
+    /// Whether the values are mapped from a file.
     pub fn is_mapped(&self) -> bool {
         self.values.is_mapped()
     }
 
-    /// All values, row by row.
+    /// All values in row-major order.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// All values, row by row, copied only where they are not owned.
+    /// All values in row-major order; copied only if they are not owned.
     pub fn into_values(self) -> Vec<f32> {
         self.values.into_vec()
     }
@@ -101,7 +101,7 @@ impl Dense {
 }
 
 impl Features {
-    /// These rows and below them other ones.
+    /// Stacks this matrix on top of `below`.
     pub(crate) fn above(&self, below: &Self) -> Result<Self> {
         match (self, below) {
             (Self::Sparse(a), Self::Sparse(b)) => Ok(Self::Sparse(a.above(b))),
@@ -113,7 +113,7 @@ impl Features {
         }
     }
 
-    /// At most so many rows, evenly spread.
+    /// At most `count` evenly spaced rows.
     pub(crate) fn spread_rows(&self, count: usize) -> Self {
         let rows: Vec<u32> = (0..self.rows() as u32).step_by(self.rows().div_ceil(count).max(1)).collect();
         match self {
@@ -125,7 +125,7 @@ impl Features {
         }
     }
 
-    /// How many rows, that is nodes, there are.
+    /// The number of rows, one per node.
     pub fn rows(&self) -> usize {
         match self {
             Self::Dense(x) => x.rows(),
@@ -133,7 +133,7 @@ impl Features {
         }
     }
 
-    /// How many features a node has.
+    /// The number of features per node.
     pub fn cols(&self) -> usize {
         match self {
             Self::Dense(x) => x.cols(),
@@ -141,7 +141,7 @@ impl Features {
         }
     }
 
-    /// How many values are not zero.
+    /// The number of non-zero values.
     pub fn nonzeros(&self) -> usize {
         match self {
             Self::Dense(x) => x.values().par_iter().filter(|&&value| value != 0.0).count(),
@@ -149,7 +149,7 @@ impl Features {
         }
     }
 
-    /// How many rows have no value other than zero.
+    /// The number of rows that are entirely zero.
     pub fn zero_rows(&self) -> usize {
         let is_zero = |row: usize| match self {
             Self::Dense(x) => x.row(row).iter().all(|&value| value == 0.0),
@@ -158,7 +158,7 @@ impl Features {
         (0..self.rows()).into_par_iter().filter(|&row| is_zero(row)).count()
     }
 
-    /// Writes a row into `out`, zeros included.
+    /// Writes a row to `out`, including zeros.
     pub fn write_row(&self, row: usize, out: &mut [f32]) {
         match self {
             Self::Dense(x) => out.copy_from_slice(x.row(row)),
@@ -166,7 +166,7 @@ impl Features {
         }
     }
 
-    /// The rows of these numbers, in that order.
+    /// The given rows, in that order.
     pub(crate) fn select(&self, rows: &[u32]) -> Self {
         match self {
             Self::Dense(x) => {
@@ -177,7 +177,7 @@ impl Features {
         }
     }
 
-    /// The same matrix with every value stored.
+    /// The same matrix in dense form.
     pub fn to_dense(&self) -> Dense {
         match self {
             Self::Dense(x) => x.clone(),
@@ -191,7 +191,7 @@ impl Features {
         }
     }
 
-    /// The features scaled as asked. Rows and columns of zeros stay zeros.
+    /// Scales the features. Rows and columns of zeros stay zero.
     pub fn normalized(self, norm: FeatureNorm) -> Self {
         match norm {
             FeatureNorm::None => self,
@@ -224,12 +224,12 @@ impl Features {
     }
 }
 
-/// Without an early exit, so that the compiler can use vectors.
+/// Has no early exit, so that the compiler can vectorise it.
 fn all_finite(values: &[f32]) -> bool {
     values.iter().fold(true, |finite, value| finite & value.is_finite())
 }
 
-/// Rows of one partial sum: fixed, so that sums do not depend on the number of threads.
+/// Rows per partial sum; fixed, so that sums do not depend on the number of threads.
 const BLOCK: usize = 4096;
 
 fn standardized(x: Dense) -> Dense {

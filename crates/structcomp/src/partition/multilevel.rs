@@ -108,7 +108,7 @@ impl Partitioner for Multilevel {
         });
         let part = part.ok_or_else(|| {
             Error::Input(format!(
-                "the nodes are too heavy to fit into {clusters} clusters of size at most {}; allow larger clusters",
+                "the nodes are too heavy for {clusters} clusters of size at most {}; allow larger clusters",
                 sizes.cap
             ))
         })?;
