@@ -1,13 +1,13 @@
-//! Small dense symmetric matrices in `f64`: eigenvectors by Jacobi's rotations, and Cholesky.
+//! Small dense symmetric `f64` matrices: Jacobi eigendecomposition and Cholesky factorisation.
 
 use rayon::prelude::*;
 
 /// The eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns.
 ///
-/// Rotations use nothing but the four operations and the square root, which are exact to the
-/// last bit on every machine.
+/// Jacobi rotations only use basic arithmetic and square roots, which are correctly rounded and so give the
+/// same bits on every machine.
 pub(crate) fn eigen(mut a: Vec<f64>, size: usize) -> (Vec<f64>, Vec<f64>) {
-    // Rows of `v` are the vectors while we work, so that a rotation touches two whole rows.
+    // The vectors are rows of `v` until the end, so that a rotation updates two contiguous rows.
     let mut v: Vec<f64> = (0..size * size).map(|at| (at / size == at % size) as u8 as f64).collect();
     let total: f64 = a.iter().map(|x| x * x).sum();
     for _ in 0..64 {
@@ -31,7 +31,7 @@ pub(crate) fn eigen(mut a: Vec<f64>, size: usize) -> (Vec<f64>, Vec<f64>) {
     (values, (0..size * size).map(|at| v[order[at % size] * size + at / size]).collect())
 }
 
-/// Cosine and sine of the rotation that clears `pq`, unless it is nothing beside the diagonal.
+/// Cosine and sine of the rotation that eliminates `pq`; `None` if it is negligible.
 fn rotation(pp: f64, qq: f64, pq: f64) -> Option<(f64, f64)> {
     if pq == 0.0 || pq.abs() < 1e-18 * (pp.abs() + qq.abs()) {
         return None;
@@ -55,17 +55,17 @@ fn turn_columns(a: &mut [f64], size: usize, p: usize, q: usize, cos: f64, sin: f
     }
 }
 
-/// The best eigenvectors YC within a block Y, from its products G = YᵀY and H = YᵀAY: their values,
-/// largest first, and C.
+/// Rayleigh-Ritz: the approximate eigenvectors YC of A in the span of Y, from G = YᵀY and H = YᵀAY. Returns
+/// their eigenvalues, largest first, and C.
 pub(crate) fn eigen_within(g: &[f64], h: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
-    // Hc = λGc, made an ordinary problem by G = LLᵀ.
+    // The generalised problem Hc = λGc, reduced to an ordinary one by G = LLᵀ.
     let inverse = cholesky_inverse(g, size);
     let back = transposed(&inverse, size);
     let (values, vectors) = eigen(multiply(&multiply(&inverse, h, size), &back, size), size);
     (values, multiply(&back, &vectors, size))
 }
 
-/// The inverse of L in G = LLᵀ. A direction in which G vanishes is left out: its row is zero.
+/// The inverse of L in G = LLᵀ. Directions in which G is singular are dropped: their rows are zero.
 fn cholesky_inverse(g: &[f64], size: usize) -> Vec<f64> {
     let mut l = vec![0.0; size * size];
     let mut inverse = vec![0.0; size * size];
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_matrix_of_three_is_taken_apart() {
-        // The path's Laplacian: eigenvalues 3, 1, 0.
+        // The Laplacian of a path: eigenvalues 3, 1, 0.
         let a = vec![1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0];
         let (values, v) = eigen(a.clone(), 3);
         for (got, want) in values.iter().zip([3.0, 1.0, 0.0]) {

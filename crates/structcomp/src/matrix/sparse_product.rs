@@ -4,9 +4,9 @@ use crate::Csr;
 use crate::matrix::{Kernel, Unit};
 use rayon::prelude::*;
 
-/// Rows that a task computes.
+/// Rows per task.
 const ROWS: usize = 32;
-/// Columns added up in registers.
+/// Columns summed in registers.
 const STRIP: usize = 64;
 
 /// `out += X M` for sparse X.
@@ -14,7 +14,7 @@ pub(crate) fn add_sparse_product(x: &Csr, matrix: &[f32], cols: usize, out: &mut
     add_sparse_rows(x, 0, matrix, cols, out);
 }
 
-/// The same for the rows of X from `first` on, as many as `out` has.
+/// `out += X M` for the rows of X from `first` on, as many as `out` has.
 pub(crate) fn add_sparse_rows(x: &Csr, first: usize, matrix: &[f32], cols: usize, out: &mut [f32]) {
     let unit = Unit::widest();
     out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(task, out)| {
@@ -61,7 +61,7 @@ impl Kernel for Rows<'_> {
     }
 }
 
-/// The transpose; rows keep their entries in ascending order.
+/// The transpose, with sorted rows.
 pub(crate) fn transposed(x: &Csr) -> Csr {
     let (offsets, indices, values) = x.parts();
     let mut starts = vec![0u64; x.cols() + 1];

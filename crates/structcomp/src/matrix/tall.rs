@@ -1,4 +1,4 @@
-//! Products of tall blocks: YᵀZ and YC, rows in `f32`, sums in `f64`.
+//! Products of tall matrices, YᵀZ and YC: entries in `f32`, sums in `f64`.
 
 use crate::matrix::{Kernel, Unit};
 use rayon::prelude::*;
@@ -7,8 +7,7 @@ use rayon::prelude::*;
 pub(crate) const PAD: usize = 16;
 /// Rows of Y, or of YᵀZ, worked on at once, so that what they share is read once.
 const ROWS: usize = 4;
-/// No more partial sums than this, however many rows; fixed, so that sums are the same for any
-/// number of threads.
+/// The maximum number of partial sums; fixed, so that sums do not depend on the number of threads.
 const PARTS: usize = 64;
 
 /// YᵀZ, `size` by `size`, from rows of `stride` numbers.
@@ -83,7 +82,7 @@ impl Kernel for Rotate<'_> {
         let Self { y, c, stride } = self;
         let mut old = vec![0.0; ROWS * stride];
         for y in y.chunks_mut(ROWS * stride) {
-            // The last rows of all may be fewer; those missing count as the ones before.
+            // The last block may have fewer rows; leftovers of the previous block are computed and ignored.
             old[..y.len()].copy_from_slice(y);
             for j in (0..stride).step_by(PAD) {
                 let mut sums = [[0f64; PAD]; ROWS];
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn products_are_those_of_the_definition() {
-        // 4099 rows: several parts, and a last handful of rows that is not full.
+        // 4099 rows: several partial sums and an incomplete last block.
         let (rows, stride, size) = (4099, 32, 19);
         let value =
             |row: usize, c: usize| if c < size { ((row * 31 + c * 17) % 97) as f32 - 48.0 } else { 0.0 };

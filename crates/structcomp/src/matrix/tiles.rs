@@ -1,10 +1,10 @@
-//! Products on the tile unit that some processors have (AMX), several times as fast as on vectors.
+//! Matrix products on AMX tile units, several times as fast as with vector instructions.
 //!
-//! The unit multiplies numbers of 8 significant bits and adds up in `f32`. So a number is split in two
-//! such, x = high + low, and a product is high·high + low·high + high·low: what is left out is about 2⁻¹⁷
-//! of it. Both factors are packed into tiles, the right one once for all rows of the left.
+//! The unit multiplies `bf16` numbers, which have 8 significant bits, and accumulates in `f32`. So each number
+//! is split into two, x = high + low, and a product is high·high + low·high + high·low, with a relative
+//! error of about 2⁻¹⁷. Both factors are packed into tiles, the right one once for all rows of the left.
 //!
-//! `benchmarks/run.sh train` shows what the unsafe code below pays: see docs/design.md.
+//! `benchmarks/run.sh train` measures what the unsafe code below gains; see docs/design.md.
 
 use super::product::{Sum, View};
 use crate::matrix::{Kernel, Unit};
@@ -13,40 +13,40 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Rows of a tile, and pairs of numbers in each of its rows.
+/// Rows per tile, and pairs of numbers per row.
 const SIDE: usize = 16;
-/// Terms of a sum that a tile holds.
+/// Terms of a sum per tile.
 pub(super) const TERMS: usize = 2 * SIDE;
-/// Rows and columns of the result that are computed in registers.
+/// Rows and columns of the result computed in registers.
 pub(super) const BLOCK: usize = 2 * SIDE;
-/// Steps of `TERMS` terms after which sums go to memory, so that what is packed stays in the cache.
+/// Steps of `TERMS` terms between writes to memory, few enough that the packed factors stay in the cache.
 const STEPS: usize = 16;
 
-/// The two parts of 16 rows, or columns, of 32 numbers each.
+/// 16 rows or columns of 32 `bf16` numbers.
 type Tile = [u32; SIDE * SIDE];
 
-/// What a step of the innermost loop reads of one factor: the high parts of two tiles, then the low ones.
+/// The tiles of one factor for one step of the inner loop: the high parts of two tiles, then the low parts.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Step([Tile; 4]);
 
 const EMPTY: Step = Step([[0; SIDE * SIDE]; 4]);
 
-/// Whether the processor has the unit and the system lets us use it.
+/// Whether the processor has the unit and the system permits its use.
 pub(super) fn available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
     *AVAILABLE.get_or_init(|| std::env::var_os("STRUCTCOMP_NO_TILES").is_none() && unit::is_there())
 }
 
-/// A right factor, packed.
+/// A packed right factor.
 pub(super) struct Packed {
     steps: Vec<Step>,
-    /// Steps of a panel of `BLOCK` columns.
+    /// Steps per panel of `BLOCK` columns.
     depth: usize,
 }
 
 impl Packed {
-    /// None where the processor has no such unit.
+    /// `None` if the unit is not available.
     pub(super) fn new(right: View) -> Option<Self> {
         let mut packed = Self::room(right)?;
         let depth = packed.depth.max(1);
@@ -54,7 +54,7 @@ impl Packed {
         Some(packed)
     }
 
-    /// The same on this thread alone.
+    /// Like [`new`](Self::new), on the current thread only.
     pub(super) fn here(right: View) -> Option<Self> {
         let mut packed = Self::room(right)?;
         let depth = packed.depth.max(1);
@@ -68,8 +68,8 @@ impl Packed {
         available().then(|| Self { steps: spare::take(depth * cols.div_ceil(BLOCK)), depth })
     }
 
-    /// `out = A B`, or `out += scale · A B`, of the part of B in `terms` and `cols`, both of which start at
-    /// multiples of [`TERMS`] and [`BLOCK`]. Rows of `out` are `stride` apart.
+    /// `out = A B` or `out += scale · A B` with the submatrix of B given by `terms` and `cols`, which must start
+    /// at multiples of [`TERMS`] and [`BLOCK`]. Rows of `out` are `stride` apart.
     pub(super) fn multiply(
         &self,
         left: View,
@@ -87,7 +87,7 @@ impl Packed {
     }
 }
 
-/// Packs a panel of a right factor.
+/// Packs one panel of a right factor.
 fn pack(right: View, panel: usize, steps: &mut [Step]) {
     let pack = Pack { of: right.t(), first: panel * BLOCK, terms: 0, role: Role::Right, steps };
     Unit::widest().run(pack);
@@ -99,14 +99,14 @@ impl Drop for Packed {
     }
 }
 
-/// Buffers for right factors, kept for the next: the system takes its time to hand out new ones.
+/// Recycled buffers for right factors, since fresh memory is slow to obtain.
 mod spare {
     use super::{EMPTY, Step};
     use std::sync::{Mutex, PoisonError};
 
     static SPARE: Mutex<Vec<Vec<Step>>> = Mutex::new(Vec::new());
     const KEPT: usize = 4;
-    /// Larger ones go back to the system: 8 MiB.
+    /// Buffers above 8 MiB are freed.
     const LARGEST: usize = (8 << 20) / size_of::<Step>();
 
     pub(super) fn take(len: usize) -> Vec<Step> {
@@ -172,7 +172,7 @@ impl Kernel for Multiply<'_> {
 }
 
 impl Sum {
-    /// Whether sums go on from what is there, where tiles can see to that.
+    /// Whether the tile unit adds to the previous contents; `None` if it cannot, because they must be scaled.
     #[inline(always)]
     fn in_place(self) -> Option<bool> {
         match self {
@@ -191,7 +191,7 @@ impl Sum {
     }
 }
 
-/// A block of the result, row by row.
+/// A row-major block of the result.
 #[repr(C, align(64))]
 struct Cells([[f32; BLOCK]; BLOCK]);
 
@@ -201,8 +201,8 @@ enum Role {
     Right,
 }
 
-/// Packs `BLOCK` rows of a matrix from `first` on and its columns, the terms, from `terms` on: for a left
-/// factor a tile's row is a row's 32 terms, for a right one it is a pair of terms of 16 rows.
+/// Packs `BLOCK` rows of a matrix from row `first` on, and its columns (the terms) from `terms` on. A tile row
+/// holds 32 terms of one row for a left factor, and a pair of terms of 16 rows for a right one.
 struct Pack<'a> {
     of: View<'a>,
     first: usize,
@@ -222,7 +222,7 @@ impl Kernel for Pack<'_> {
             for (half, high, low) in [(0, high_0, low_0), (1, high_1, low_1)] {
                 let (row, term) = (self.first + half * SIDE, self.terms + step * TERMS);
                 let whole = row + SIDE <= rows && term + TERMS <= terms;
-                // Lines of the matrix as they lie in memory: rows, or for a transposed one terms.
+                // Lines are contiguous in memory: rows, or terms if the view is transposed.
                 let (line, at, lines, len) =
                     if transposed { (term, row, TERMS, SIDE) } else { (row, term, SIDE, TERMS) };
                 let (from, stride) = if whole {
@@ -230,7 +230,7 @@ impl Kernel for Pack<'_> {
                 } else {
                     edge.fill(0.0);
                     let (ends, end) = if transposed { (terms, rows) } else { (rows, terms) };
-                    // Beyond the matrix there are zeros.
+                    // Pads with zeros beyond the matrix.
                     let (at, wide) = (at.min(end), len.min(end.saturating_sub(at)));
                     for (edge, line) in edge.chunks_exact_mut(len).zip(line..(line + lines).min(ends)) {
                         let from = line * stride + at;
@@ -251,8 +251,8 @@ impl Kernel for Pack<'_> {
     }
 }
 
-/// In four steps: in each, numbers in halves, quarters and so on of a row change places with those of
-/// another, which vector units do for all at once.
+/// Transposes a tile in four steps that exchange halves, quarters, eighths and sixteenths of two rows, which
+/// compile to vector shuffles.
 #[inline(always)]
 fn transpose(tile: &mut Tile) {
     for half in [8, 4, 2, 1] {
@@ -273,7 +273,7 @@ fn transpose(tile: &mut Tile) {
     }
 }
 
-/// The unit's instructions, for which Rust has no names yet, and the vectors that pack for it.
+/// The AMX instructions, which have no stable intrinsics yet, and the vector code that packs tiles.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[allow(unsafe_code)]
 mod unit {
@@ -281,7 +281,7 @@ mod unit {
     use std::arch::asm;
     use std::arch::x86_64::*;
 
-    /// Asks the processor, then the system, which keeps the unit's registers only for those who asked.
+    /// Asks the processor, then the system, which saves the tile registers only of processes that request it.
     pub(super) fn is_there() -> bool {
         const TILES_AND_BF16: u32 = 1 << 24 | 1 << 22;
         const TILE_STATE: u64 = 1 << 17 | 1 << 18;
@@ -293,18 +293,18 @@ mod unit {
         if !vectors || !is_x86_feature_detected!("xsave") {
             return false;
         }
-        #[allow(unused_unsafe)] // older compilers call it unsafe
-        // SAFETY: every processor of this architecture has the instruction.
+        #[allow(unused_unsafe)] // unsafe in older compilers
+        // SAFETY: every x86-64 processor has this instruction.
         let features = unsafe { __cpuid_count(7, 0) }.edx;
         if features & TILES_AND_BF16 != TILES_AND_BF16 {
             return false;
         }
-        // SAFETY: the processor has xsave, and a system that runs AVX-512 has switched it on.
+        // SAFETY: the processor has xsave, and a system that supports AVX-512 has enabled it.
         if unsafe { xcr0() } & TILE_STATE != TILE_STATE {
             return false;
         }
         let denied: i64;
-        // SAFETY: this call of the system reads and writes no memory of ours; it changes rcx and r11.
+        // SAFETY: this system call does not access our memory; it only changes rcx and r11.
         unsafe {
             asm!("syscall", inlateout("rax") ARCH_PRCTL => denied, in("rdi") REQUEST, in("rsi") 18u64,
                 out("rcx") _, out("r11") _, options(nostack));
@@ -314,17 +314,17 @@ mod unit {
 
     #[target_feature(enable = "xsave")]
     fn xcr0() -> u64 {
-        // SAFETY: register 0 is there wherever xsave is switched on.
+        // SAFETY: register 0 exists wherever xsave is enabled.
         unsafe { _xgetbv(0) }
     }
 
-    /// 16 lines of 32 numbers, pairs side by side in a line.
+    /// Splits 16 lines of 32 numbers; pairs are adjacent in a line.
     pub(super) fn along(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
-        // SAFETY: only [`Packed`] leads here, which there is none of where `is_there` has not found these vectors.
+        // SAFETY: only called by [`Packed`], which exists only if `is_there` has detected these instructions.
         unsafe { split_along(from, stride, high, low) }
     }
 
-    /// 32 lines of 16 numbers, pairs one below the other.
+    /// Splits 32 lines of 16 numbers; pairs are in consecutive lines.
     pub(super) fn across(from: &[f32], stride: usize, high: &mut Tile, low: &mut Tile) {
         // SAFETY: as above.
         unsafe { split_across(from, stride, high, low) }
@@ -351,7 +351,7 @@ mod unit {
             }
             pairs
         };
-        // SAFETY: both have 64 bytes.
+        // SAFETY: the array and the register both have 64 bytes.
         let pairs = unsafe { _mm512_loadu_si512(PAIRS.as_ptr().cast()) };
         for pair in 0..SIDE {
             let line = |line: usize| numbers(&from[line * stride..]);
@@ -361,7 +361,7 @@ mod unit {
         }
     }
 
-    /// 32 numbers as 8 significant bits each, and what these leave of them likewise.
+    /// 32 numbers rounded to `bf16`, and their remainders rounded to `bf16`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     fn split(first: __m512, second: __m512) -> (__m512i, __m512i) {
@@ -376,7 +376,7 @@ mod unit {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
     fn narrow(first: __m512, second: __m512) -> __m512i {
-        // SAFETY: both are 64 bytes of any contents.
+        // SAFETY: both types are 64 bytes, and every bit pattern is valid.
         unsafe { std::mem::transmute(_mm512_cvtne2ps_pbh(second, first)) }
     }
 
@@ -384,7 +384,7 @@ mod unit {
     #[target_feature(enable = "avx512f")]
     fn numbers(from: &[f32]) -> __m512 {
         let from = &from[..SIDE];
-        // SAFETY: the slice has the 16 numbers that are read.
+        // SAFETY: the slice holds the 16 numbers that are read.
         unsafe { _mm512_loadu_ps(from.as_ptr()) }
     }
 
@@ -392,11 +392,11 @@ mod unit {
     #[target_feature(enable = "avx512f")]
     fn put(numbers: __m512i, to: &mut [u32]) {
         let to = &mut to[..SIDE];
-        // SAFETY: the slice has the 16 numbers that are written.
+        // SAFETY: the slice holds the 16 numbers that are written.
         unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), numbers) }
     }
 
-    /// All eight tiles of 16 rows of 64 bytes, while it lives; on the thread that it was made on.
+    /// Configures all eight tile registers as 16 rows of 64 bytes. Bound to its thread.
     pub(super) struct Session(std::marker::PhantomData<*const ()>);
 
     #[repr(C, align(64))]
@@ -415,13 +415,13 @@ mod unit {
 
     impl Session {
         pub(super) fn start() -> Self {
-            // SAFETY: only a packed factor leads here, and there is one only where the unit is.
+            // SAFETY: only called with a packed factor, which exists only if the unit is available.
             unsafe { asm!("ldtilecfg [{}]", in(reg) &SHAPE, options(nostack, readonly)) }
             Self(std::marker::PhantomData)
         }
 
-        /// The product of packed factors, two tiles by two, over all steps: put into `out`, whose rows are
-        /// `stride` apart, or added to what is there.
+        /// Multiplies packed factors of two tiles each over all steps. Writes the result to `out`, whose rows
+        /// are `stride` apart, or adds it if `add`.
         #[inline(always)]
         pub(super) fn multiply(
             &self,
@@ -434,9 +434,9 @@ mod unit {
             let steps = left.len().min(right.len());
             assert!(steps > 0 && stride >= BLOCK && out.len() >= (BLOCK - 1) * stride + BLOCK);
             let lower = SIDE * stride * size_of::<f32>();
-            // SAFETY: `self` says that tiles are set up. Each step reads the 4096 bytes of a `Step` of
-            // both slices, which have `steps` of them; of `out` 32 numbers are read and written in each of
-            // 32 rows, the last of which ends within it.
+            // SAFETY: `self` proves that the tiles are configured. Each step reads the 4096 bytes of one
+            // `Step` of each slice, and both have at least `steps`. In each of 32 rows of `out`, 32 numbers
+            // are read and written; the last row ends within the slice, as asserted above.
             unsafe {
                 asm!(
                     "test {add}, {add}",
@@ -501,7 +501,7 @@ mod unit {
     }
 }
 
-/// Other machines have no such unit.
+/// Stubs for machines without AMX.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod unit {
     use super::{Step, Tile};
@@ -530,7 +530,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[allow(clippy::print_stderr)] // says that it was skipped
+    #[allow(clippy::print_stderr)] // reports that it was skipped
     fn two_parts_are_nearly_the_number() {
         if !available() {
             eprintln!("skipped: this processor has no tiles");
@@ -576,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::print_stderr)] // says that it was skipped
+    #[allow(clippy::print_stderr)] // reports that it was skipped
     fn parts_of_a_factor_are_multiplied() {
         if !available() {
             eprintln!("skipped: this processor has no tiles");
@@ -595,7 +595,7 @@ mod tests {
                 let sum: f32 = (64..terms).map(|t| a[row * terms + t] * b[t * cols + 32 + col]).sum();
                 assert_eq!(out[row * 100 + 3 + col], kept + scale * sum, "{row} {col}");
             }
-            // Nothing else was written to.
+            // Nothing else is overwritten.
             assert!(out.chunks(100).all(|row| row[..3] == [5.0; 3] && row[61..].iter().all(|&x| x == 5.0)));
         }
     }

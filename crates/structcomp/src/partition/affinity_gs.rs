@@ -1,4 +1,4 @@
-//! Coarsening by affinity, from Gauss-Seidel relaxation.
+//! Coarsening by affinity, computed by Gauss-Seidel relaxation.
 
 use super::coarsening::laplacian::{Laplacian, VECTORS, axpy, random};
 use super::coarsening::matching::matching;
@@ -11,31 +11,31 @@ use rayon::prelude::*;
 
 pub(super) const METHOD: Method = Method {
     name: "affinity-gs",
-    about: "coarsening: joins nodes of high affinity",
+    about: "coarsening: matches nodes of high affinity",
     limits: Limits::No,
     weighs_nodes: false,
     per_component: true,
     make: |config| Box::new(AffinityGs { reduction: Reduction::of(config.per_component) }),
 };
 
-/// Ten random vectors are smoothed by one Gauss-Seidel sweep for Lx = 0, in the order of the nodes.
-/// The affinity of two neighbours is how much their rows of values point the same way,
-/// c_ij = (x_i·x_j)² / ((x_i·x_i)(x_j·x_j)), and an edge is as strong as its affinity beside the best of
-/// both ends, c_ij / (max_k c_ik max_k c_jk). Edges are matched from the strongest on, level by level.
+/// Matches the ends of edges greedily by affinity, level by level.
 ///
-/// Clusters have no limit on size.
+/// Ten random vectors are smoothed by one Gauss-Seidel sweep for Lx = 0 in node order. The affinity of two
+/// neighbours is the squared cosine of their rows, c_ij = (x_i·x_j)² / ((x_i·x_i)(x_j·x_j)). The strength
+/// of an edge is its affinity relative to the best of both ends, c_ij / (max_k c_ik max_k c_jk). Cluster
+/// sizes are not limited.
 ///
-/// # Where published code differs
-/// It squares x_i·x_i and x_j·x_j, so that nodes of small values have the highest affinity, and the
-/// scale of the vectors matters. We follow the paper, whose affinity lies between 0 and 1.
-/// It also fills a matrix of all pairs of nodes; only edges are looked at, and so only they are computed.
+/// # Differences from published code
+/// Published code squares x_i·x_i and x_j·x_j, so nodes with small values get the highest affinity and the
+/// scale of the vectors matters. We follow the paper, whose affinity lies between 0 and 1. Published code
+/// also fills a dense n × n matrix; we compute the affinity of edges only.
 ///
 /// # Reference
-/// Livne, Brandt, "Lean algebraic multigrid (LAMG)", SIAM J. Sci. Comput. 2012; as a method
-/// to coarsen graphs in Loukas, "Graph reduction with spectral and cut guarantees", JMLR 2019.
+/// Livne, Brandt, "Lean algebraic multigrid (LAMG)", SIAM J. Sci. Comput. 2012; for graph coarsening in
+/// Loukas, "Graph reduction with spectral and cut guarantees", JMLR 2019.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AffinityGs {
-    /// How far to go.
+    /// How connected components are treated.
     pub reduction: Reduction,
 }
 
@@ -57,7 +57,7 @@ impl Rule for Strongest {
 
 type Row = [f64; VECTORS];
 
-/// x ← -(D + L_low)⁻¹ L_up x: each node takes the mean of its neighbours, new values as they come.
+/// x ← −(D + L_low)⁻¹ L_up x: each node in turn takes the mean of its neighbours' current values.
 fn swept(level: &Level, mut x: Vec<Row>) -> Vec<Row> {
     for (node, degree) in Laplacian::of(level).degree.into_iter().enumerate() {
         let mut mean = [0.0; VECTORS];
@@ -70,11 +70,11 @@ fn swept(level: &Level, mut x: Vec<Row>) -> Vec<Row> {
 fn affinity(x: &Row, y: &Row) -> f64 {
     let dot = |x: &Row, y: &Row| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
     let (both, lengths) = (dot(x, y), dot(x, x) * dot(y, y));
-    // A node whose neighbours cancel out has no direction.
+    // The values of a node's neighbours may cancel out.
     if lengths > 0.0 { both * both / lengths } else { 0.0 }
 }
 
-/// The highest affinity of each node to a neighbour.
+/// The highest affinity of each node to any neighbour.
 fn best(level: &Level, x: &[Row]) -> Vec<f64> {
     let of = |u: u32| {
         let around = level.neighbors(u).iter();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn strength_is_that_of_the_definition() {
+    fn strength_matches_the_definition() {
         let graph = chords(40, 70, 2);
         for level in levels(&graph) {
             let w = full(&level);
