@@ -1,4 +1,4 @@
-//! Our own `.scg` graph as a dataset without features.
+//! A binary `.scg` graph as a dataset without features.
 
 use super::{EdgeSource, Format, Options, Parts, bytes::Head};
 use crate::{Graph, NodeIds, Result, graph::MAGIC};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "scg",
-    about: "our binary graph, mapped and not read",
+    about: "binary graph written by structcomp, memory-mapped",
     recognizes: |head: &Head| head.bytes.starts_with(MAGIC),
     read,
 };

@@ -1,4 +1,4 @@
-//! GraphSAINT's folders (Flickr, Reddit): adjacency, features, a map of classes and roles.
+//! GraphSAINT folders (Flickr, Reddit): adjacency, features, class map and roles.
 
 use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::Head, edges::Nodes};
 use super::{npy, npz::Archive, scipy_npz};
@@ -11,7 +11,7 @@ use std::{fmt, path::Path};
 
 pub(crate) const FORMAT: Format = Format {
     name: "graphsaint",
-    about: "a folder with adj_full.npz, feats.npy, class_map.json and role.json",
+    about: "folder with adj_full.npz, feats.npy, class_map.json and role.json",
     recognizes: |head: &Head| {
         head.has("adj_full.npz") && (head.has("role.json") || head.has("class_map.json"))
     },
@@ -24,7 +24,7 @@ fn read(folder: &Path, options: &Options) -> Result<Parts> {
     let archive = Archive::open(&path, budget)?;
     let adjacency = scipy_npz::open(&archive, budget)?;
     let nodes = adjacency.rows;
-    // The authors read the matrix as true and false: an entry is an edge whatever its value.
+    // GraphSAINT treats the matrix as boolean: every stored entry is an edge.
     let edges = EdgeSource::Raw(adjacency.edges(false)?);
     let mut parts = Parts { nodes: Nodes::Count(nodes), edges, files: vec![path], ..Parts::default() };
     let present = |name: &str| Some(folder.join(name)).filter(|path| path.exists());
@@ -42,7 +42,9 @@ fn read(folder: &Path, options: &Options) -> Result<Parts> {
     }
     if let Some(path) = present("adj_train.npz") {
         let listed = scipy_npz::open(&Archive::open(&path, budget)?, budget)?.entries()?;
-        parts.notes.push(format!("adj_train.npz lists {listed} directed edges; only adj_full.npz is used"));
+        parts
+            .notes
+            .push(format!("adj_train.npz ({listed} directed edges) was ignored; adj_full.npz is used"));
     }
     Ok(parts)
 }
@@ -60,8 +62,13 @@ fn read_classes(path: &Path, nodes: usize, budget: &Budget) -> Result<Labels> {
         let place = usize::try_from(node).ok().and_then(|node| class_of.get_mut(node));
         match place.map(|place| place.replace(class)) {
             Some(None) => {}
-            Some(Some(_)) => return Err(Error::format(path, format!("names node {node} twice"))),
-            None => return Err(Error::format(path, format!("names node {node} of {nodes}"))),
+            Some(Some(_)) => return Err(Error::format(path, format!("contains node {node} twice"))),
+            None => {
+                return Err(Error::format(
+                    path,
+                    format!("contains node {node}, but there are only {nodes} nodes"),
+                ));
+            }
         }
     }
     Labels::new(class_of).map_err(|error| Error::format(path, error.to_string()))
@@ -80,7 +87,7 @@ fn read_roles(path: &Path, nodes: usize, budget: &Budget) -> Result<SplitSet> {
     Ok(SplitSet::named("roles", vec![split]))
 }
 
-/// Node ids, written as text, with their classes, in the order of the file.
+/// Pairs of node and class, in file order. JSON keys are strings.
 struct ClassMap(Vec<(u64, Class)>);
 
 impl<'de> Deserialize<'de> for ClassMap {
@@ -90,7 +97,7 @@ impl<'de> Deserialize<'de> for ClassMap {
             type Value = ClassMap;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a map of node ids to classes")
+                f.write_str("a map from node ids to classes")
             }
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ClassMap, M::Error> {
@@ -120,7 +127,7 @@ impl<'de> Deserialize<'de> for Class {
             }
 
             fn visit_u64<E: de::Error>(self, class: u64) -> Result<Class, E> {
-                // The largest number stands for "unlabelled" in `Labels`.
+                // `Labels` uses the largest number for unlabelled nodes.
                 let class = u32::try_from(class).ok().filter(|&class| class != u32::MAX);
                 class.map(Class).ok_or_else(|| E::custom("a class number is too large"))
             }
@@ -175,19 +182,23 @@ mod tests {
     }
 
     #[test]
-    fn wrong_classes_and_roles_are_named() {
+    fn wrong_classes_and_roles_are_reported() {
         let folder = folder();
         for (name, text, said) in [
             ("class_map.json", r#"{"0": [0, 1]}"#, "multi-label data is not supported"),
-            ("class_map.json", r#"{"3": 0}"#, "names node 3 of 3"),
-            ("class_map.json", r#"{"0": 0, "0": 1}"#, "names node 0 twice"),
+            ("class_map.json", r#"{"3": 0}"#, "contains node 3, but there are only 3 nodes"),
+            ("class_map.json", r#"{"0": 0, "0": 1}"#, "contains node 0 twice"),
             ("class_map.json", r#"{"-1": 0}"#, "'-1' is not a node number"),
             ("class_map.json", r#"{"0": -1}"#, "expected a class number"),
             ("class_map.json", r#"{"0": 4294967295}"#, "too large"),
             ("class_map.json", r#"{"0": 4000000000}"#, "too large"),
             ("class_map.json", "[[[[[[", "expected a map"),
-            ("role.json", r#"{"tr": [0], "va": [0], "te": []}"#, "names node 0 twice"),
-            ("role.json", r#"{"tr": [3], "va": [], "te": []}"#, "names node 3 of 3"),
+            ("role.json", r#"{"tr": [0], "va": [0], "te": []}"#, "node 0 appears twice"),
+            (
+                "role.json",
+                r#"{"tr": [3], "va": [], "te": []}"#,
+                "contains node 3, but there are only 3 nodes",
+            ),
             ("role.json", r#"{"tr": [-1], "va": [], "te": []}"#, "invalid value"),
             ("role.json", r#"{"tr": []}"#, "missing field"),
         ] {

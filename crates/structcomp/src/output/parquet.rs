@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A matrix as the columns `id`, `label` if there are labels, and one list.
+/// A matrix as the columns `id`, `label` if there are labels, and one list column.
 pub(super) struct MatrixParquet<'a> {
     table: Table,
     layout: MatrixLayout<'a>,
@@ -24,7 +24,7 @@ pub(super) struct MatrixParquet<'a> {
     width: i32,
 }
 
-/// Values in a row group: what a writer holds and a reader takes at a time, 32 MiB.
+/// Values per row group, which is the unit of writing and reading: 32 MiB.
 const GROUP: usize = 8 << 20;
 
 impl<'a> MatrixParquet<'a> {
@@ -32,7 +32,7 @@ impl<'a> MatrixParquet<'a> {
         let width = i32::try_from(layout.cols)
             .ok()
             .filter(|&cols| cols > 0)
-            .ok_or_else(|| Error::format(path, format!("cannot hold lists of {} numbers", layout.cols)))?;
+            .ok_or_else(|| Error::format(path, format!("cannot store lists of {} values", layout.cols)))?;
         let element = Arc::new(Field::new("element", DataType::Float32, false));
         let list = DataType::FixedSizeList(element.clone(), width);
         let mut fields = vec![Field::new("id", id_type(layout.ids), false)];
@@ -47,7 +47,7 @@ impl<'a> MatrixParquet<'a> {
         Ok(Self { table, layout, element, width })
     }
 
-    /// Appends rows, of which the first is row `first` of the matrix.
+    /// Appends rows; the first is row `first` of the matrix.
     pub(super) fn push_rows(&mut self, first: usize, values: &[f32]) -> Result<()> {
         let cols = self.layout.cols;
         let rows_at_once = (GROUP / cols).max(1);
@@ -98,7 +98,7 @@ fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder().set_compression(Compression::ZSTD(level))
 }
 
-/// A Parquet file under way.
+/// A Parquet file being written.
 struct Table {
     writer: ArrowWriter<AtomicFile>,
     schema: SchemaRef,
@@ -114,7 +114,7 @@ impl Table {
         Ok(Self { writer, schema, path: path.to_owned() })
     }
 
-    /// The type of the first column, an id. Finding it anew for every block would look at all ids.
+    /// The type of the first column, an id. Stored, as finding it requires a pass over all ids.
     fn id_type(&self) -> &DataType {
         self.schema.field(0).data_type()
     }
@@ -135,7 +135,7 @@ impl Table {
     }
 }
 
-/// A full disk reaches us inside the Parquet error.
+/// I/O errors, such as a full disk, arrive inside a Parquet error.
 fn wrong(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
@@ -146,7 +146,7 @@ fn wrong(path: &Path, error: ParquetError) -> Error {
     }
 }
 
-/// Signed where it can be, as most tables have their ids.
+/// Signed if all ids fit, as is usual for id columns.
 fn id_type(ids: &NodeIds) -> DataType {
     match ids {
         NodeIds::Implicit => DataType::Int64,

@@ -1,4 +1,4 @@
-//! Text tables, plain or compressed, with numbers in the shortest form that reads back the same.
+//! Text tables, plain or compressed. Numbers are written in the shortest form that reads back equal.
 
 use super::{MatrixLayout, Packing};
 use crate::{Error, NodeIds, Result, atomic::AtomicFile};
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A text file that may be compressed on its way to the disk.
+/// A text file, compressed while it is written if requested.
 pub(super) struct TextFile {
     packed: Packed,
     path: PathBuf,
@@ -58,7 +58,7 @@ pub(super) struct MatrixText<'a> {
     layout: MatrixLayout<'a>,
 }
 
-/// Numbers turned into text at a time, so that the text of a large block need not fit in memory.
+/// Values formatted at a time, so that the text of a large block need not fit in memory.
 const BLOCK: usize = 1 << 20;
 
 impl<'a> MatrixText<'a> {
@@ -83,7 +83,7 @@ impl<'a> MatrixText<'a> {
         Ok(Self { file, delimiter, layout })
     }
 
-    /// Appends rows, of which the first is row `first` of the matrix.
+    /// Appends rows; the first is row `first` of the matrix.
     pub(super) fn push_rows(&mut self, first: usize, values: &[f32]) -> Result<()> {
         let cols = self.layout.cols.max(1);
         let rows_at_once = (BLOCK / cols).max(1);
@@ -127,7 +127,6 @@ impl<'a> MatrixText<'a> {
     }
 }
 
-/// A node's id as a field.
 pub(super) fn push_id(out: &mut Vec<u8>, ids: &NodeIds, node: u32, delimiter: u8) {
     match ids {
         NodeIds::Implicit => push_number(out, node as u64),
@@ -136,7 +135,7 @@ pub(super) fn push_id(out: &mut Vec<u8>, ids: &NodeIds, node: u32, delimiter: u8
     }
 }
 
-/// A text field, in quotes where a reader would otherwise take it for something else.
+/// Writes a text field, quoted if a reader would otherwise misread it.
 fn push_field(out: &mut Vec<u8>, text: &str, delimiter: u8) {
     let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
     let needs_quotes =
@@ -153,7 +152,7 @@ fn push_number(out: &mut Vec<u8>, number: u64) {
     write!(out, "{number}").expect("writing to memory does not fail");
 }
 
-/// The shortest digits that read back as the same `f32`; whole numbers without `.0`.
+/// Writes the shortest digits that read back as the same `f32`; integers without `.0`.
 pub(super) fn push_float(out: &mut Vec<u8>, value: f32) {
     write!(out, "{value:?}").expect("writing to memory does not fail");
     if out.ends_with(b".0") {

@@ -1,4 +1,4 @@
-//! One file over HTTP: resumed where it was cut off, tried again, checked, and only then named.
+//! Downloads a file over HTTP: with resumption and retries, verified before it gets its name.
 
 use super::FetchOptions;
 use crate::{
@@ -15,10 +15,10 @@ use std::{
 };
 use ureq::{Agent, Body, http::Response};
 
-/// Downloads `file` to `target`; gives its size and SHA-256.
+/// Downloads `file` to `target`; returns its size and SHA-256.
 ///
-/// What has come so far is in `NAME.part`, and the server's ETag for it in `NAME.part.etag`. Both
-/// stay for the next run when this one fails on the way.
+/// Data received so far is in `NAME.part`, and its ETag in `NAME.part.etag`. Both are kept for the next
+/// run if this one fails.
 pub(super) fn download(
     file: &File,
     target: &Path,
@@ -38,7 +38,7 @@ pub(super) fn download(
 fn address(file: &File, options: &FetchOptions) -> Result<String> {
     let url = file.url.as_deref().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else {
-        return Err(Error::Input(format!("{} has no address to fetch it from", file.name)));
+        return Err(Error::Input(format!("{} has no URL", file.name)));
     };
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     Ok(match &options.base_url {
@@ -50,10 +50,10 @@ fn address(file: &File, options: &FetchOptions) -> Result<String> {
 fn agent(url: &str, options: &FetchOptions) -> Agent {
     Agent::config_builder()
         .user_agent(concat!("structcomp/", env!("CARGO_PKG_VERSION")))
-        // Sizes, ranges and checksums are all about the file as published.
+        // Sizes, ranges and checksums refer to the file as published.
         .accept_encoding("identity")
         .http_status_as_error(false)
-        // A redirect must not lead from HTTPS to plain HTTP: not every file has a checksum on record.
+        // A redirect must not lead from HTTPS to HTTP, as not every file has a known checksum.
         .https_only(url.starts_with("https://"))
         .timeout_resolve(Some(options.connect_timeout))
         .timeout_connect(Some(options.connect_timeout))
@@ -73,9 +73,9 @@ struct Transfer<'a> {
 
 /// Why an attempt ended early.
 enum Stop {
-    /// Trying again may help.
+    /// Retrying may help.
     Passing(String),
-    /// It will not.
+    /// Retrying does not help.
     Final(Error),
 }
 
@@ -86,8 +86,8 @@ impl From<Error> for Stop {
 }
 
 impl Transfer<'_> {
-    /// Attempts until the file is whole. Only attempts that bring nothing new use up the retries,
-    /// so that a large file survives any number of cut-offs.
+    /// Retries until the file is complete. Only attempts without progress count, so that a large file
+    /// survives any number of interruptions.
     fn run(&mut self, options: &FetchOptions) -> Result<()> {
         let mut reached = self.partial.length();
         let mut idle = 0;
@@ -129,8 +129,8 @@ impl Transfer<'_> {
         self.receive(response.into_body(), out, start, total)
     }
 
-    /// How much of an earlier attempt can be built on. Without a checksum on record only the ETag
-    /// tells whether the rest still belongs to it.
+    /// Number of bytes of an earlier attempt that can be resumed. Without a known checksum, only the ETag
+    /// tells whether the file is still the same.
     fn usable(&self) -> Result<u64> {
         let have = self.partial.length();
         let checkable = self.file.sha256.is_some() || self.partial.etag().is_some();
@@ -145,7 +145,7 @@ impl Transfer<'_> {
         let mut request = self.agent.get(&self.url);
         if have > 0 {
             request = request.header("Range", format!("bytes={have}-"));
-            // If-Range takes strong validators only; a weak one is compared in the answer.
+            // If-Range takes only strong validators; a weak one is compared in the response.
             if let Some(etag) = self.partial.etag().filter(|etag| !etag.starts_with("W/")) {
                 request = request.header("If-Range", etag);
             }
@@ -159,7 +159,7 @@ impl Transfer<'_> {
         })
     }
 
-    /// Checks that a partial answer continues what is there, and gives where it starts.
+    /// Checks that a partial response continues the existing data; returns its start.
     fn accept_range(&self, response: &Response<Body>, have: u64) -> Result<u64, Stop> {
         let range = header(response, "content-range").unwrap_or_default();
         let starts_here = range.starts_with(&format!("bytes {have}-"));
@@ -170,11 +170,11 @@ impl Transfer<'_> {
         if have > 0 && starts_here && same {
             return Ok(have);
         }
-        let what = if same { "the server sent another range" } else { "the file changed on the server" };
+        let what = if same { "the server sent a different range" } else { "the file changed on the server" };
         Err(self.start_over(what)?)
     }
 
-    /// Drops what is there, so that the next attempt asks for the whole file.
+    /// Discards the data so far, so that the next attempt requests the whole file.
     fn start_over(&self, what: &str) -> Result<Stop> {
         self.partial.remove()?;
         Ok(Stop::Passing(what.to_owned()))
@@ -215,9 +215,7 @@ impl Transfer<'_> {
             if total.is_some_and(|total| done > total) {
                 self.partial.remove()?;
                 let expected = total.unwrap_or_default();
-                return Err(Stop::Final(
-                    self.failed(format!("the server sends more than the {expected} bytes")),
-                ));
+                return Err(Stop::Final(self.failed(format!("the server sent more than {expected} bytes"))));
             }
             out.write_all(&buffer[..read]).map_err(Error::io(&self.partial.path))?;
             (self.progress)(Progress { file: &self.file.name, stage: Stage::Download, done, total });
@@ -231,16 +229,16 @@ impl Transfer<'_> {
 
     fn cut_off(&self, done: u64, total: Option<u64>, what: &str) -> Stop {
         let of = total.map(|total| format!(" of {}", human_bytes(total))).unwrap_or_default();
-        Stop::Passing(format!("cut off after {}{of}: {what}", human_bytes(done)))
+        Stop::Passing(format!("interrupted after {}{of}: {what}", human_bytes(done)))
     }
 
-    /// Compares the whole file with the record; a wrong one is not kept.
+    /// Verifies the complete file; a wrong one is deleted.
     fn check(&mut self) -> Result<String> {
         let found = hash_file(&self.partial.path, &self.file.name, self.progress)?;
         match &self.file.sha256 {
             Some(expected) if *expected != found => {
                 self.partial.remove()?;
-                Err(self.failed(format!("what came has SHA-256 {found}, expected {expected}")))
+                Err(self.failed(format!("the download has SHA-256 {found}, expected {expected}")))
             }
             _ => Ok(found),
         }
@@ -251,7 +249,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Whether a refused range starts right behind the last byte: then nothing is lacking.
+/// Whether a rejected range starts at the end of the file, so that nothing is missing.
 fn is_end(response: &Response<Body>, have: u64) -> bool {
     header(response, "content-range").is_some_and(|range| range == format!("bytes */{have}"))
 }
@@ -260,7 +258,7 @@ fn header(response: &Response<Body>, name: &str) -> Option<String> {
     response.headers().get(name)?.to_str().ok().map(str::to_owned)
 }
 
-/// A file on its way: its bytes so far and the ETag they belong to.
+/// A partial download: the data so far and its ETag.
 struct Partial {
     path: PathBuf,
     etag: PathBuf,
@@ -285,7 +283,7 @@ impl Partial {
         Some(etag).filter(|etag| !etag.is_empty() && etag.bytes().all(|byte| byte.is_ascii_graphic()))
     }
 
-    /// Starts over. The old bytes go before the new ETag comes: it must never vouch for them.
+    /// Starts over. The old data is deleted before the new ETag is written, which must never refer to it.
     fn create(&self, etag: Option<String>) -> Result<fs::File> {
         self.remove()?;
         let file = fs::File::create(&self.path).map_err(Error::io(&self.path))?;

@@ -6,13 +6,13 @@ use crate::data::{Options, edges::RawEdges};
 use crate::{Error, Result};
 use std::collections::HashMap;
 
-/// Pairs of names that the ends of an edge have.
+/// Names of the columns of the two ends.
 const ENDS: [[&str; 2]; 4] = [["source", "target"], ["src", "dst"], ["from", "to"], ["u", "v"]];
 
 /// Rows decoded at a time.
 const ROWS: usize = 8192;
 
-/// Reads the edges, numbers and weights as small as they can be held.
+/// Reads the edges in the smallest suitable representation.
 pub(super) fn read(table: &Table, options: &Options) -> Result<RawEdges> {
     let (ends, weight) = columns(table, options)?;
     let reader = Reader { table, ends, weight };
@@ -39,18 +39,18 @@ fn columns(table: &Table, options: &Options) -> Result<([usize; 2], Option<usize
     let named = ENDS.iter().find_map(|[u, v]| Some([place(u)?, place(v)?]));
     let ends = named.unwrap_or([0, 1]);
     if names.len() < 2 {
-        return Err(table.wrong(format!("has {} columns where two node ids are needed", names.len())));
+        return Err(table.wrong(format!("has {} columns; expected two columns of node ids", names.len())));
     }
     if let Some(&end) = ends.iter().find(|&&end| !is_id(table.kind(end))) {
         let (name, kind) = (table.name(end), table.kind(end));
         return Err(table.wrong(format!(
-            "column '{name}' is of type {kind} and cannot hold node ids; name the columns source and target"
+            "column '{name}' of type {kind} cannot contain node ids; name the columns source and target"
         )));
     }
     let weight = place("weight").filter(|weight| options.weights && !ends.contains(weight));
     match weight.filter(|&weight| !is_number(table.kind(weight))) {
         Some(weight) => {
-            Err(table.wrong(format!("column 'weight' is of type {}, no number", table.kind(weight))))
+            Err(table.wrong(format!("column 'weight' has type {}; expected numbers", table.kind(weight))))
         }
         None => Ok((ends, weight)),
     }
@@ -63,7 +63,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// All edges as `make` holds them, in one array; `None` where it cannot hold one.
+    /// All edges as made by `make`, in one array; `None` if it cannot represent one of them.
     fn numbers<T: Clone + Default + Send>(
         &self,
         make: impl Fn([u64; 2], f32) -> Option<T> + Sync,
@@ -92,7 +92,7 @@ impl Reader<'_> {
         while let Some(batch) = batches.next()? {
             let [u, v] = self.ends.map(|end| ids(&batch, end));
             let (Ids::Numbers(u), Ids::Numbers(v)) = (u?, v?) else {
-                return Err(self.table.wrong("changes its types from one row group to the next"));
+                return Err(self.table.wrong("has row groups with different types"));
             };
             let weights = self.weights(&batch)?;
             let place = &mut place[batch.at..batch.at + batch.rows()];
@@ -116,7 +116,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Edges between names; each row group has a list of names, then they are made one.
+    /// Edges between names. Each row group has its own list of names; the lists are merged afterwards.
     fn names(&self) -> Result<RawEdges> {
         let table = self.table;
         let size = size_of::<NamedEdge>() as u64;
@@ -153,10 +153,10 @@ impl Reader<'_> {
     }
 }
 
-/// The places of both ends in a list of names, and the weight.
+/// Indices of both ends in a list of names, and the weight.
 type NamedEdge = ([u32; 2], f32);
 
-/// Distinct names in the order in which they were met.
+/// Distinct names in order of first occurrence.
 #[derive(Default)]
 struct Names {
     list: Vec<Box<str>>,
@@ -168,9 +168,9 @@ impl Names {
         if let Some(&place) = self.places.get(name) {
             return Ok(place);
         }
-        // Once in the list and once in the map.
+        // Stored in the list and in the map.
         table.keep(2, 2 * name.len())?;
-        let place = u32::try_from(self.list.len()).map_err(|_| table.wrong("names more than 2^32 nodes"))?;
+        let place = u32::try_from(self.list.len()).map_err(|_| table.wrong("has more than 2^32 nodes"))?;
         self.list.push(name.into());
         self.places.insert(name.into(), place);
         Ok(place)

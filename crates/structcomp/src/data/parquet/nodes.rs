@@ -5,7 +5,7 @@ use super::file::Table;
 use crate::data::table::{Column, NodeTable, Purpose, id_column, label_column, list_column, settle};
 use crate::{Features, MAX_NODES, Result};
 
-/// Reads ids, labels and features, whichever there are.
+/// Reads ids, labels and features, as available.
 pub(super) fn read(table: &Table, purpose: Purpose) -> Result<NodeTable> {
     let rows = table.rows();
     if rows > MAX_NODES {
@@ -31,7 +31,7 @@ pub(super) fn read(table: &Table, purpose: Purpose) -> Result<NodeTable> {
     Ok(NodeTable { rows, ids, features, labels, notes: layout.notes })
 }
 
-/// Which columns hold what.
+/// The role of each column.
 struct Layout {
     id: Option<usize>,
     label: Option<usize>,
@@ -69,12 +69,12 @@ impl Layout {
             None => others.iter().partition(|&&at| is_number(table.kind(at))),
         };
         layout.values = list.map_or(Values::Columns(kept), Values::List);
-        let left = left.iter().map(|&at| format!("the column '{}' was left out", names[at]));
+        let left =
+            left.iter().map(|&at| format!("the column '{}' is not numeric and was ignored", names[at]));
         layout.notes = left.collect();
         Ok(layout)
     }
 
-    /// How many columns of ids and labels there are.
     fn named(&self) -> usize {
         self.id.is_some() as usize + self.label.is_some() as usize
     }
@@ -123,7 +123,7 @@ impl Values {
         }
     }
 
-    /// Numbers in a row. How long lists are is told only by the first of them.
+    /// Number of features per row. The length of lists is known only from the first one.
     fn width(&self, table: &Table) -> Result<usize> {
         let list = match self {
             Self::Columns(columns) => return Ok(columns.len()),

@@ -1,4 +1,4 @@
-//! From a model to its rows, in parallel and in order, and to a dataset in memory.
+//! Generates the rows of a synthetic graph, in parallel and in order, and a dataset in memory.
 
 use super::{
     FeatureKind, Synthetic,
@@ -16,13 +16,13 @@ use sha2::{Digest, Sha256};
 use std::ops::Range;
 
 impl Synthetic {
-    /// The graph, its features and its labels, in memory. The same seed gives the same bytes, on
-    /// any number of threads.
+    /// Generates graph, features and labels in memory. The same seed gives the same bytes with any number
+    /// of threads.
     pub fn generate(&self, seed: Seed) -> Result<Dataset> {
         self.generate_within(seed, &Budget::default())
     }
 
-    /// [`generate`](Self::generate) with a limit on memory.
+    /// Like [`generate`](Self::generate), with a memory limit.
     pub fn generate_within(&self, seed: Seed, budget: &Budget) -> Result<Dataset> {
         let sampler = Sampler::new(self, seed, budget, self.dataset_bytes())?;
         let graph = self.graph(&sampler)?;
@@ -49,14 +49,14 @@ impl Synthetic {
     }
 
     pub(super) fn notes(&self, seed: Seed) -> Vec<String> {
-        vec![format!("synthetic graph, made by a stochastic block model with seed {}", seed.0)]
+        vec![format!("synthetic graph from a stochastic block model with seed {}", seed.0)]
     }
 
     fn dataset_bytes(&self) -> u64 {
         let (nodes, edges) = (self.nodes as u64, self.edges as u64);
         let features = match self.features {
             FeatureKind::Gaussian { width } => 4 * width as u64,
-            // A column number and a value each, while they are collected and in the end.
+            // A column index and a value each, both while they are collected and in the result.
             FeatureKind::Words { per_node, .. } => 16 * (per_node as u64 + 1),
         };
         let graph = nodes.saturating_mul(8).saturating_add(edges.saturating_mul(2 * 4));
@@ -121,7 +121,6 @@ impl Synthetic {
         Labels::from_signed(classes)
     }
 
-    /// Columns of the feature matrix.
     pub(super) fn width(&self) -> usize {
         match self.features {
             FeatureKind::Gaussian { width } => width,
@@ -130,7 +129,7 @@ impl Synthetic {
     }
 }
 
-/// A model fitted and ready to give any of its rows.
+/// A fitted model that can compute any of its rows.
 pub(super) struct Sampler<'a> {
     model: &'a Synthetic,
     pub(super) wiring: Wiring,
@@ -138,15 +137,15 @@ pub(super) struct Sampler<'a> {
     withheld: Permutation,
 }
 
-/// Rows of one task, and of one block of them that is handed on.
+/// Rows per task, and per block of tasks.
 const TASK: u64 = 1 << 9;
 const BLOCK: u64 = 1 << 16;
 
 impl<'a> Sampler<'a> {
-    /// Checks the model and the memory for it, with `beside` bytes for what else will be held.
+    /// Validates the model and checks the memory limit, with `beside` bytes for other data.
     pub(super) fn new(model: &'a Synthetic, seed: Seed, budget: &Budget, beside: u64) -> Result<Self> {
         model.validate()?;
-        // One index entry of four bytes for sixteen stubs, some of which are lost as duplicates.
+        // One index entry of four bytes per sixteen stubs, some of which are lost as duplicates.
         let stubs = (model.nodes as u64).saturating_mul(NODE_BYTES).saturating_add(model.edges as u64);
         budget.check(&format!("the synthetic graph {}", model.name), stubs.saturating_add(beside))?;
         let wiring = Wiring::new(model, seed)?;
@@ -155,8 +154,8 @@ impl<'a> Sampler<'a> {
         Ok(Self { model, wiring, features, withheld })
     }
 
-    /// Computes all rows block by block and hands the blocks on in order. While one is handed on,
-    /// the next is computed.
+    /// Computes all rows in blocks and passes them to `consume` in order. The next block is computed while
+    /// one is consumed.
     pub(super) fn in_order<T: Send>(
         &self,
         compute: impl Fn(Range<u64>) -> T + Sync,
@@ -196,7 +195,6 @@ impl<'a> Sampler<'a> {
         values
     }
 
-    /// The words of consecutive nodes.
     pub(super) fn words(&self, range: Range<u64>) -> Rows {
         let mut rows = Rows::default();
         if let FeatureModel::Words(words) = &self.features {
@@ -209,7 +207,7 @@ impl<'a> Sampler<'a> {
         rows
     }
 
-    /// The classes of consecutive nodes, -1 where they are withheld.
+    /// The classes of consecutive nodes, -1 for unlabelled ones.
     pub(super) fn labels(&self, range: Range<u64>) -> Vec<i32> {
         let hidden = (self.model.unlabelled * self.model.nodes as f64).round() as u64;
         let label = |node: u64| match self.withheld.forward(node) < hidden {

@@ -1,4 +1,4 @@
-//! From a model straight to a dataset folder, without holding the graph or the features.
+//! Writes a synthetic graph to a dataset folder without holding the graph or the features in memory.
 
 use super::{FeatureKind, Synthetic, generate::Sampler, wiring::Rows};
 use crate::{
@@ -10,13 +10,12 @@ use crate::{
 use std::path::Path;
 
 impl Synthetic {
-    /// Writes the dataset that [`generate`](Self::generate) makes as a folder for
-    /// [`open`](crate::data::open), in memory for the nodes only: about 40 bytes each and a byte
-    /// for each edge.
+    /// Writes the dataset of [`generate`](Self::generate) as a folder for [`open`](crate::data::open). Memory
+    /// is needed only for the nodes: about 40 bytes per node and one byte per edge.
     ///
-    /// `progress` is told how many rows of graph and features are written, and of how many. The
-    /// rules for the folder are those of [`Dataset::save`](crate::Dataset::save). Returns how many
-    /// edges the graph has.
+    /// `progress` is called with the number of rows of graph and features written so far, and in total. As
+    /// with [`Dataset::save`](crate::Dataset::save), an existing dataset folder is replaced. Returns the
+    /// number of edges.
     pub fn write(
         &self,
         seed: Seed,
@@ -40,7 +39,7 @@ impl Synthetic {
         Ok(edges)
     }
 
-    /// Returns how many edges there are.
+    /// Returns the number of edges.
     fn write_graph(
         &self,
         sampler: &Sampler,
@@ -125,7 +124,7 @@ mod tests {
         for features in
             [FeatureKind::Words { vocabulary: 50, per_node: 4.0 }, FeatureKind::Gaussian { width: 3 }]
         {
-            // More nodes than one block, so that the blocks are joined.
+            // More nodes than one block, so that blocks are joined.
             let model = Synthetic {
                 nodes: 70_000,
                 edges: 100_000,
