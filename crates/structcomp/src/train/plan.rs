@@ -175,7 +175,7 @@ impl Asked {
     }
 
     fn last_activation(&self) -> Activation {
-        self.training.activation.unwrap_or(self.blueprint.activation)
+        self.training.last_activation()
     }
 
     fn batch_norm(&self) -> bool {
@@ -192,7 +192,7 @@ impl Asked {
     }
 
     fn kind(&self) -> EncoderKind {
-        self.training.encoder.unwrap_or(self.blueprint.encoder)
+        self.training.encoder_kind()
     }
 
     /// How far messages travel in a layer.

@@ -87,3 +87,15 @@ impl Default for Training {
         }
     }
 }
+
+impl Training {
+    /// Where the encoder passes messages: as set, or as the model's authors have it.
+    pub fn encoder_kind(&self) -> EncoderKind {
+        self.encoder.unwrap_or(self.model.blueprint(self.hidden).encoder)
+    }
+
+    /// The activation after the last layer: as set, or the model's own.
+    pub fn last_activation(&self) -> Activation {
+        self.activation.unwrap_or(self.model.blueprint(self.hidden).activation)
+    }
+}
