@@ -21,5 +21,7 @@ pub(crate) use inference::{LayerView, NormView};
 pub use layer::Initial;
 pub(crate) use layer::Layer;
 pub(crate) use messages::Messages;
+#[cfg(test)]
+pub(crate) use network::naive;
 pub(crate) use network::{Network, Pass, Trace};
 pub(crate) use towers::{Beside, Towers};

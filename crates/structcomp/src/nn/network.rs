@@ -352,3 +352,5 @@ impl Network {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::naive;

@@ -209,7 +209,7 @@ mod tests {
             let worst = residuals(&graph, &spectrum, count).into_iter().fold(0.0, f64::max);
             assert!(worst < 2.0 * TOLERANCE, "{nodes} nodes: {worst}");
             if nodes <= 300 {
-                let (full, _) = eigen(full_matrix(&graph), nodes as usize);
+                let (full, _) = eigen(&full_matrix(&graph), nodes as usize);
                 for (got, want) in spectrum.values.iter().zip(&full) {
                     assert!((got - want).abs() < 1e-5, "{nodes} nodes: {got} for {want}");
                 }

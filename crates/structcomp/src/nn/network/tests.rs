@@ -58,7 +58,7 @@ fn messages() -> Csr {
 }
 
 /// The same layers, one row after the other in full precision.
-fn naive(
+pub(crate) fn naive(
     network: &Network,
     parameters: &[f64],
     x: &Features,
