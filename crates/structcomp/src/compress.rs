@@ -350,8 +350,13 @@ mod tests {
         // A feature a node tells which members were averaged.
         let nodes = 40;
         let x = Features::Sparse(
-            Csr::new(nodes, (0..=nodes as u64).collect(), (0..nodes as u32).collect(), vec![1.0; nodes])
-                .unwrap(),
+            Csr::new(
+                nodes,
+                (0..=nodes as u64).collect::<Vec<_>>(),
+                (0..nodes as u32).collect::<Vec<_>>(),
+                vec![1.0; nodes],
+            )
+            .unwrap(),
         );
         let cluster: Vec<u32> = (0..nodes as u32).map(|node| (node + 1).ilog2().min(4)).collect();
         let partition = Partition::renumbered(cluster);
@@ -395,8 +400,8 @@ mod tests {
     fn threads_change_nothing() {
         let nodes = 3000usize;
         let indices: Vec<u32> = (0..nodes as u32).flat_map(|node| [node % 7, 7 + node % 11]).collect();
-        let offsets = (0..=nodes as u64).map(|row| 2 * row).collect();
-        let values = (0..2 * nodes).map(|i| 0.1 + (i % 13) as f32).collect();
+        let offsets: Vec<u64> = (0..=nodes as u64).map(|row| 2 * row).collect();
+        let values: Vec<f32> = (0..2 * nodes).map(|i| 0.1 + (i % 13) as f32).collect();
         let x = Features::Sparse(Csr::new(20, offsets, indices, values).unwrap());
         let partition = Partition::renumbered((0..nodes as u32).map(|node| node * 7919 % 311).collect());
         let run = |threads| {

@@ -155,6 +155,12 @@ impl Encoder {
         self.layers().first().map_or_else(Hops::none, |layer| layer.hops.clone())
     }
 
+    /// The bias of its first layer.
+    #[cfg(test)]
+    pub(crate) fn first_bias(&self) -> &[f32] {
+        self.towers.networks()[0].bias(0, &self.parameters)
+    }
+
     /// The embedding of every node of a graph, also of one that was not trained on.
     pub fn embed(&self, graph: &Graph, x: &Features) -> Result<Dense> {
         let mut all = Vec::with_capacity(x.rows() * self.outputs());

@@ -47,7 +47,7 @@ pub use matrix::{Buffer, Csr, Dense, Features, MappedFile};
 pub use memory::{Budget, LargePages, give_back_memory, peak_rss_bytes};
 pub use model::{
     Bgrl, BlockGcl, CcaSsg, Coles, Contrast, ContrastReg, Dgi, Ggd, Grace, Model, Mvgrl, Own, OwnLoss,
-    OwnObjective, Sce, SpGcl,
+    OwnObjective, OwnRows, Sce, SpGcl,
 };
 pub use nn::{Activation, Initial, Optimizer};
 pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges, write_text};

@@ -30,7 +30,7 @@ pub use ggd::Ggd;
 pub use grace::Grace;
 pub use mvgrl::Mvgrl;
 pub(crate) use own::Caller;
-pub use own::{Own, OwnLoss, OwnObjective};
+pub use own::{Own, OwnLoss, OwnObjective, OwnRows};
 pub(crate) use quadratic::Gram;
 pub use sce::Sce;
 pub use sp_gcl::SpGcl;
@@ -68,6 +68,10 @@ pub(crate) trait Contrastive {
     fn momentum(&self, _step: usize, _steps: usize) -> Option<f64> {
         None
     }
+
+    /// The loss of the first step by its formula in `f64`, for the test that every model's gradient is checked by.
+    #[cfg(test)]
+    fn twin(&self, of: &Twin) -> f64;
 }
 
 macro_rules! models {
@@ -200,6 +204,19 @@ pub(crate) struct Compared<'a> {
     pub(crate) seed: Seed,
 }
 
+/// What a model's twin in `f64` sees.
+#[cfg(test)]
+pub(crate) struct Twin<'a> {
+    /// For each network the rows of its views.
+    pub(crate) views: &'a [Vec<f64>],
+    pub(crate) width: usize,
+    pub(crate) own: &'a [f64],
+    pub(crate) target: &'a [f64],
+    pub(crate) on: Compared<'a>,
+    /// The rows that choices without a gradient, such as nearest rows, are made from.
+    pub(crate) seen: &'a [f32],
+}
+
 /// A loss, and its gradient in the rows that it was computed from.
 #[derive(Default)]
 pub(crate) struct Loss {
@@ -262,6 +279,11 @@ impl Model {
 
     pub(crate) fn momentum(&self, step: usize, steps: usize) -> Option<f64> {
         self.settings().momentum(step, steps)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn twin(&self, of: &Twin) -> f64 {
+        self.settings().twin(of)
     }
 }
 

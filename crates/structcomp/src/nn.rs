@@ -22,6 +22,6 @@ pub use layer::Initial;
 pub(crate) use layer::Layer;
 pub(crate) use messages::Messages;
 #[cfg(test)]
-pub(crate) use network::naive;
+pub(crate) use network::tests::naive;
 pub(crate) use network::{Network, Pass, Trace};
 pub(crate) use towers::{Beside, Towers};

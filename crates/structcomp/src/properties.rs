@@ -11,7 +11,7 @@ mod models;
 mod pipeline;
 mod theory;
 
-use crate::model::{Objective, Setting, Step};
+use crate::model::{Compared, Objective, Step};
 use crate::{Csr, Dense, Features, Graph, Model, Partition, Seed};
 use rand::RngExt;
 
@@ -64,22 +64,20 @@ fn cliques(partition: &Partition) -> Graph {
 }
 
 /// A model that needs no graph, on so many rows.
-fn objective(model: Model, rows: usize) -> Box<dyn Objective> {
-    let partition = Partition::new((0..rows as u32).collect()).unwrap();
-    let graph = Graph::from_edges(rows, &[]).unwrap();
-    model.objective(&Setting { graph: &graph, partition: &partition, seed: Seed(0) }).unwrap()
+fn objective(model: Model, rows: usize) -> Box<dyn Objective + Send> {
+    model.objective(&Compared { rows, adjacency: None, seed: Seed(0) }).unwrap()
 }
 
 /// A loss with the gradient in each view.
-struct Compared {
+struct Evaluated {
     value: f64,
     gradients: Vec<Vec<f32>>,
 }
 
-fn loss(objective: &dyn Objective, views: &[&[f32]], width: usize) -> Compared {
+fn loss(objective: &dyn Objective, views: &[&[f32]], width: usize) -> Evaluated {
     let loss = objective.loss(views.concat(), width, &Step::default()).unwrap();
     let gradients = loss.gradient.chunks(views[0].len()).map(<[f32]>::to_vec).collect();
-    Compared { value: loss.value, gradients }
+    Evaluated { value: loss.value, gradients }
 }
 
 fn largest(values: &[f32]) -> f64 {

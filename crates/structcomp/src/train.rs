@@ -2,6 +2,8 @@
 
 mod checkpoint;
 #[cfg(test)]
+mod contract;
+#[cfg(test)]
 mod goldens;
 mod plan;
 mod settings;
@@ -14,3 +16,18 @@ pub(crate) use plan::Plan;
 pub use settings::Training;
 pub use stop::Stop;
 pub use trainer::{Epoch, Trainer};
+
+/// Training that ran to its end.
+#[cfg(test)]
+pub(crate) fn trained_by<'a>(
+    training: &Training,
+    inputs: crate::Inputs<'a>,
+    graph: &'a crate::Graph,
+    seed: crate::Seed,
+) -> crate::Result<Trainer<'a>> {
+    let mut trainer = Trainer::new(training, inputs, graph, seed, None)?;
+    while !trainer.is_done() {
+        trainer.step()?;
+    }
+    Ok(trainer)
+}

@@ -53,10 +53,12 @@ impl<'a> Cpu<'a> {
         self.prepare(batch)?;
         let objective: &dyn Objective = match (&self.objective, &self.custom) {
             (Some(objective), _) => &**objective,
-            (None, Some(custom)) => &Caller { objective: &**custom, views: batch.views },
+            (None, Some(custom)) => {
+                &Caller { objective: &**custom, views: batch.views, nodes: batch.nodes.as_deref() }
+            }
             (None, None) => return Err(Error::Input("there is no loss to train with".into())),
         };
-        let Self { plan, state, .. } = self;
+        let Self { plan, state, .. } = &*self;
         let (parameters, own) = state.parameters.split_at(plan.network.len());
         let width = plan.network.outputs();
         if let (Some(Some(gram)), Some(quadratic), Features::Dense(x)) =
@@ -67,9 +69,8 @@ impl<'a> Cpu<'a> {
             let value = gram.loss(quadratic, x, parameters, step, gradient)?;
             return Ok((Loss { value, ..Loss::default() }, state.statistics.clone()));
         }
-        let noise = Seed(self.seed.key("noise")).key(&step.to_string());
         let messages = batch.messages.as_deref();
-        let pass = Pass { messages, views: batch.views, noise: Some(Seed(noise)) };
+        let pass = Pass { messages, views: batch.views, noise: Some(self.noise(step)) };
         let (z, trace) = plan.network.forward(parameters, &batch.x, pass);
         let target = match state.target.is_empty() {
             true => Vec::new(),
@@ -84,6 +85,11 @@ impl<'a> Cpu<'a> {
         let of_rows = std::mem::take(&mut loss.gradient);
         plan.network.backward(parameters, &batch.x, pass, trace, of_rows, of_network);
         Ok((loss, statistics))
+    }
+
+    /// What dropout draws from in a step.
+    pub(crate) fn noise(&self, step: usize) -> Seed {
+        Seed(Seed(self.seed.key("noise")).key(&step.to_string()))
     }
 
     /// Makes the loss for the rows of a batch, unless it is there already.
@@ -108,6 +114,16 @@ impl<'a> Cpu<'a> {
         target.par_iter_mut().with_min_len(1 << 12).zip(&*parameters).for_each(|(target, own)| {
             *target = kept * *target + (1.0 - kept) * own;
         });
+    }
+
+    /// The parameters, each moved a little so that none is zero, for tests.
+    #[cfg(test)]
+    pub(crate) fn parameters_moved(&mut self, by: f32) -> Vec<f32> {
+        let moved = (0..).map(|at| by * ((at * 7 % 5) as f32 - 1.5));
+        self.state.parameters.iter_mut().zip(moved).for_each(|(parameter, by)| *parameter += by);
+        let encoder = self.state.target.len().min(self.state.parameters.len());
+        self.state.target.copy_from_slice(&self.state.parameters[..encoder]);
+        self.state.parameters.clone()
     }
 
     /// The gradient of a batch, for tests.

@@ -332,10 +332,11 @@ mod tests {
         let partition = partition.partition(&demo.graph, Seed(0)).unwrap();
         let compressed = Compressed::new(&x, &partition).unwrap();
         let training = Training { hidden: 24, epochs: 3, layers: 2, ..Training::default() };
-        let trained = training.train(Inputs::Clusters(&compressed), &demo.graph, Seed(0), |_| true).unwrap();
+        let inputs = Inputs::Clusters(&compressed);
+        let encoder = crate::train::trained_by(&training, inputs, &demo.graph, Seed(0)).unwrap().encoder();
         for how in [DropMember::Half, DropMember::Bernoulli] {
             let Diagnostics { gaps, edges, spectral, drop_member } =
-                Diagnostics::of(&demo.graph, &compressed, &trained.encoder, how, Seed(0)).unwrap();
+                Diagnostics::of(&demo.graph, &compressed, &encoder, how, Seed(0)).unwrap();
             assert!(gaps.len() == 2 && gaps.iter().all(|gap| gap.value > 0.0));
             assert!((edges.nodes - edges.clusters).abs() <= edges.apart && edges.apart <= edges.bound);
             assert!((spectral.nodes / spectral.weighted - 1.0).abs() < 1e-3, "{spectral:?}");

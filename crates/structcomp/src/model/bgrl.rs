@@ -57,6 +57,11 @@ impl Contrastive for Bgrl {
         let done = (step as f64 / steps.max(1) as f64).min(1.0);
         Some(1.0 - (1.0 - self.decay) * ((std::f64::consts::PI * done).cos() + 1.0) / 2.0)
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.target, of.width)
+    }
 }
 
 impl Objective for Bgrl {
@@ -80,21 +85,24 @@ mod tests {
     use super::super::{check_step, some_rows};
     use super::*;
 
+    /// The loss as its formula has it.
+    pub(super) fn twin(views: &[Vec<f64>], target: &[f64], width: usize) -> f64 {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let cos = |a: &[f64], b: &[f64]| dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
+        let side = |view: &[f64], target: &[f64]| -> f64 {
+            view.chunks(width).zip(target.chunks(width)).map(|(a, b)| cos(a, b)).sum()
+        };
+        let (first, second) = target.split_at(views[0].len());
+        2.0 - (side(&views[0], second) + side(&views[1], first)) / (views[0].len() / width) as f64
+    }
+
     #[test]
     fn the_gradient_is_that_of_the_formula() {
         let views = [some_rows(6, 4, 1), some_rows(6, 4, 2)];
         let target = some_rows(12, 4, 3);
-        let twin = |views: &[Vec<f64>]| {
-            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-            let cos = |a: &[f64], b: &[f64]| dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
-            let exact: Vec<f64> = target.iter().map(|&t| t as f64).collect();
-            let side = |view: &[f64], target: &[f64]| -> f64 {
-                view.chunks(4).zip(target.chunks(4)).map(|(a, b)| cos(a, b)).sum()
-            };
-            2.0 - (side(&views[0], &exact[24..]) + side(&views[1], &exact[..24])) / 6.0
-        };
+        let exact: Vec<f64> = target.iter().map(|&t| t as f64).collect();
         let step = Step { target: &target, ..Step::default() };
-        check_step(&Bgrl::default(), &views, 4, &step, |views, _| twin(views));
+        check_step(&Bgrl::default(), &views, 4, &step, |views, _| twin(views, &exact, 4));
     }
 
     #[test]

@@ -47,6 +47,11 @@ impl Contrastive for BlockGcl {
     fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
         Ok(Box::new(self.clone()))
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.width, self.lambda)
+    }
 }
 
 impl Objective for BlockGcl {
@@ -69,7 +74,7 @@ mod tests {
     use super::super::{check_step, some_rows};
     use super::*;
 
-    fn twin(views: &[Vec<f64>], width: usize, lambda: f64) -> f64 {
+    pub(super) fn twin(views: &[Vec<f64>], width: usize, lambda: f64) -> f64 {
         let rows = (views[0].len() / width) as f64;
         let cell = |a: &[f64], b: &[f64], i: usize, j: usize| -> f64 {
             a.chunks(width).zip(b.chunks(width)).map(|(a, b)| a[i] * b[j]).sum::<f64>() / rows

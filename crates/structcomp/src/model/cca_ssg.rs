@@ -45,6 +45,11 @@ impl Contrastive for CcaSsg {
     fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
         Ok(Box::new(self.clone()))
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.width, self.lambda)
+    }
 }
 
 impl Objective for CcaSsg {
@@ -163,7 +168,7 @@ mod tests {
     use super::*;
 
     /// The loss as its formula has it.
-    fn twin(views: &[Vec<f64>], width: usize, lambda: f64) -> f64 {
+    pub(super) fn twin(views: &[Vec<f64>], width: usize, lambda: f64) -> f64 {
         let rows = views[0].len() / width;
         let standardized = |z: &[f64]| {
             let mut out = z.to_vec();

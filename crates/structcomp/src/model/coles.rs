@@ -56,6 +56,11 @@ impl Contrastive for Coles {
         let diagonal = if self.laplacian { 1.0 - self.lambda as f32 } else { 0.0 };
         Ok(Box::new(Eigenmaps::new(&matrix, diagonal)))
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.width, self, &of.on)
+    }
 }
 
 /// Every row with `count` others, from both sides; itself never, another as often as drawn.
@@ -151,38 +156,38 @@ mod tests {
         crate::Features::Sparse(matrix).to_dense().values().iter().map(|&value| value as f64).collect()
     }
 
+    /// The loss as its formula has it.
+    pub(super) fn twin(views: &[Vec<f64>], width: usize, coles: &Coles, on: &Compared) -> f64 {
+        let rows = on.rows;
+        let s = dense(normalized(on.adjacency.unwrap()));
+        let n = dense(normalized(&random_pairs(rows, coles.negatives, on.seed)));
+        let row = |i: usize| &views[0][i * width..][..width];
+        let dot = |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>();
+        // The Laplacian I − M, with the sign of the adjacency M.
+        let identity = |i: usize, j: usize| f64::from(u8::from(i == j && coles.laplacian));
+        let trace = |matrix: &[f64]| {
+            let cells = (0..rows).flat_map(|i| (0..rows).map(move |j| (i, j)));
+            cells.map(|(i, j)| (matrix[i * rows + j] - identity(i, j)) * dot(i, j)).sum::<f64>()
+        };
+        (coles.lambda * trace(&n) - trace(&s)) / rows as f64
+    }
+
     #[test]
     fn the_gradient_is_that_of_both_traces() {
         let (graph, partition) = ring();
-        let rows = partition.clusters();
         let coarse = Coarsening::default().adjacency(&graph, &partition).unwrap();
-        let s = dense(normalized(&coarse));
-        let n = dense(normalized(&random_pairs(rows, 5, Seed(4))));
+        let on = Compared { rows: partition.clusters(), adjacency: Some(&coarse), seed: Seed(4) };
         for laplacian in [false, true] {
             let coles = Coles { lambda: 0.7, laplacian, ..Coles::default() };
-            let on = Compared { rows, adjacency: Some(&coarse), seed: Seed(4) };
             let objective = coles.objective(&on).unwrap();
-            let twin = |views: &[Vec<f64>]| {
-                let row = |i: usize| &views[0][i * 3..][..3];
-                let dot = |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| a * b).sum::<f64>();
-                let trace = |of: &dyn Fn(usize, usize) -> f64| {
-                    (0..rows)
-                        .flat_map(|i| (0..rows).map(move |j| (i, j)))
-                        .map(|(i, j)| of(i, j) * dot(i, j))
-                        .sum::<f64>()
-                };
-                let identity = |i: usize, j: usize| f64::from(u8::from(i == j && laplacian));
-                let apart = trace(&|i, j| n[i * rows + j] - identity(i, j));
-                let together = trace(&|i, j| s[i * rows + j] - identity(i, j));
-                (0.7 * apart - together) / rows as f64
-            };
-            check_gradient(&*objective, &[some_rows(rows, 3, 8)], 3, twin);
+            let rows = some_rows(on.rows, 3, 3);
+            check_gradient(&*objective, &[rows], 3, |views| twin(views, 3, &coles, &on));
         }
     }
 
     #[test]
     fn random_pairs_are_symmetric_and_never_of_one_row() {
-        let n = dense(random_pairs(30, 5, Seed(0)).unwrap());
+        let n = dense(random_pairs(30, 5, Seed(0)));
         assert!((0..30).all(|i| n[i * 30 + i] == 0.0 && (0..30).all(|j| n[i * 30 + j] == n[j * 30 + i])));
         let total: f64 = n.iter().sum();
         assert!((250.0..=300.0).contains(&total), "{total}");

@@ -84,6 +84,14 @@ impl Contrastive for ContrastReg {
         let mut rng = seed.stream("contrast-reg");
         (0..2 * width * width).map(|_| bound * (2.0 * rng.random::<f32>() - 1.0)).collect()
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        let heard = of.on.adjacency.map(normalized_with_self_loops);
+        let regularised = Regularised { config: self.clone(), heard, seed: of.on.seed };
+        let near = regularised.means_of_nearest(&of.seen[..of.on.rows * of.width], of.width);
+        tests::twin(&regularised, of.views, of.own, of.width, &near)
+    }
 }
 
 struct Regularised {
@@ -248,7 +256,7 @@ mod tests {
     }
 
     /// The loss by its formula, with the nearest rows and draws as they are.
-    fn twin(of: &Regularised, views: &[Vec<f64>], own: &[f64], width: usize, near: &Csr) -> f64 {
+    pub(super) fn twin(of: &Regularised, views: &[Vec<f64>], own: &[f64], width: usize, near: &Csr) -> f64 {
         let (z, corrupted) = (rows_of(&views[0], width), rows_of(&views[1], width));
         let count = z.len();
         let mean = |matrix: &Csr, row: usize| -> Vec<f64> {

@@ -39,6 +39,11 @@ impl Contrastive for Dgi {
     fn own(&self, width: usize, seed: Seed) -> Vec<f32> {
         bilinear(width, seed).into_iter().chain([0.0]).collect()
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.own, of.width)
+    }
 }
 
 impl Objective for Dgi {
@@ -125,7 +130,7 @@ mod tests {
     use super::super::{check_step, some_rows};
     use super::*;
 
-    fn twin(views: &[Vec<f64>], own: &[f64], width: usize) -> f64 {
+    pub(super) fn twin(views: &[Vec<f64>], own: &[f64], width: usize) -> f64 {
         let rows = views[0].len() / width;
         let c: Vec<f64> = (0..width)
             .map(|j| {

@@ -64,6 +64,11 @@ impl Contrastive for Ggd {
         let count = self.projections * width * (width + 1);
         (0..count).map(|_| bound * (2.0 * rng.random::<f32>() - 1.0)).collect()
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.own, of.width)
+    }
 }
 
 impl Objective for Ggd {
@@ -119,7 +124,7 @@ mod tests {
     use super::super::{check_step, some_rows};
     use super::*;
 
-    fn twin(views: &[Vec<f64>], own: &[f64], width: usize) -> f64 {
+    pub(super) fn twin(views: &[Vec<f64>], own: &[f64], width: usize) -> f64 {
         let score = |h: &[f64]| -> f64 {
             let mut h = h.to_vec();
             for layer in own.chunks(width * (width + 1)) {

@@ -53,6 +53,11 @@ impl Contrastive for Grace {
     fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
         Ok(Box::new(InfoNce::new(self)))
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.width, self.tau)
+    }
 }
 
 struct InfoNce {
@@ -104,7 +109,7 @@ mod tests {
     use super::*;
 
     /// The loss as its formula has it.
-    fn twin(views: &[Vec<f64>], width: usize, tau: f64) -> f64 {
+    pub(super) fn twin(views: &[Vec<f64>], width: usize, tau: f64) -> f64 {
         let unit = |z: &[f64]| -> Vec<Vec<f64>> {
             z.chunks(width)
                 .map(|row| {

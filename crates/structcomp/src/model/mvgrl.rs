@@ -62,6 +62,11 @@ impl Contrastive for Mvgrl {
     fn own(&self, width: usize, seed: Seed) -> Vec<f32> {
         bilinear(width, seed)
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.own, of.width)
+    }
 }
 
 impl Objective for Mvgrl {
@@ -89,7 +94,7 @@ mod tests {
     use super::super::{check_step, some_rows};
     use super::*;
 
-    fn twin(views: &[Vec<f64>], own: &[f64], width: usize) -> f64 {
+    pub(super) fn twin(views: &[Vec<f64>], own: &[f64], width: usize) -> f64 {
         let rows = views[0].len() / width;
         let summary = |h: &[f64]| -> Vec<f64> {
             let mean = |j: usize| h.iter().skip(j).step_by(width).sum::<f64>() / rows as f64;

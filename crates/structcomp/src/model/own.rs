@@ -39,6 +39,12 @@ impl Contrastive for Own {
     fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
         Err(Error::Input("a custom model needs a loss".into()))
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        let _ = of;
+        f64::NAN // a loss of the caller's has no formula
+    }
 }
 
 /// A loss, and its gradient in the rows that were compared.
@@ -50,23 +56,33 @@ pub struct OwnLoss {
     pub gradients: Vec<Vec<f32>>,
 }
 
+/// Which rows a caller's loss is about.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnRows<'a> {
+    /// The step, counted over all epochs.
+    pub step: usize,
+    /// The nodes or clusters that the rows of each view are; all of them, in order, if absent.
+    pub nodes: Option<&'a [u32]>,
+}
+
 /// What a caller's model computes from the rows of its views.
 pub trait OwnObjective: Send {
-    /// The loss and its gradient in `views`, each of them rows of `width` numbers, in a step counted over all
-    /// epochs.
-    fn loss(&self, views: &[&[f32]], width: usize, step: usize) -> Result<OwnLoss>;
+    /// The loss and its gradient in `views`, each of them rows of `width` values.
+    fn loss(&self, views: &[&[f32]], width: usize, of: &OwnRows) -> Result<OwnLoss>;
 }
 
 /// The caller's loss as training sees it.
 pub(crate) struct Caller<'a> {
     pub(crate) objective: &'a dyn OwnObjective,
     pub(crate) views: usize,
+    pub(crate) nodes: Option<&'a [u32]>,
 }
 
 impl Objective for Caller<'_> {
     fn loss(&self, z: Vec<f32>, width: usize, step: &Step) -> Result<Loss> {
         let views: Vec<&[f32]> = z.chunks((z.len() / self.views).max(1)).collect();
-        let OwnLoss { value, gradients } = self.objective.loss(&views, width, step.number)?;
+        let OwnLoss { value, gradients } =
+            self.objective.loss(&views, width, &OwnRows { step: step.number, nodes: self.nodes })?;
         if !gradients.iter().map(Vec::len).eq(views.iter().map(|view| view.len())) {
             return Err(Error::Input(
                 "the loss must return one gradient per view, of the view's shape".into(),
@@ -88,7 +104,7 @@ mod tests {
     struct Lengths(usize);
 
     impl OwnObjective for Lengths {
-        fn loss(&self, views: &[&[f32]], width: usize, _: usize) -> Result<OwnLoss> {
+        fn loss(&self, views: &[&[f32]], width: usize, _: &OwnRows) -> Result<OwnLoss> {
             assert!(views.iter().all(|view| view.len() == 3 * width), "a row a cluster");
             let value = views.iter().flat_map(|view| view.iter()).map(|&z| (z as f64).powi(2)).sum();
             let gradient = |view: &&[f32]| view.iter().map(|z| 2.0 * z).collect();
@@ -106,7 +122,7 @@ mod tests {
             Training { model: Model::Own(own), hidden: 5, learning_rate: 0.05, ..Training::default() };
         let inputs = Inputs::Clusters(&compressed);
         let objective = Box::new(Lengths(gradients));
-        let mut trainer = Trainer::with_objective(&training, inputs, &graph, Seed(0), objective)?;
+        let mut trainer = Trainer::new(&training, inputs, &graph, Seed(0), Some(objective))?;
         // Every step is taken, also after one that failed.
         let steps: Vec<Result<f64>> = (0..100).map(|_| trainer.step().map(|epoch| epoch.loss)).collect();
         steps.into_iter().collect()

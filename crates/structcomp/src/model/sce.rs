@@ -50,6 +50,11 @@ impl Contrastive for Sce {
         }
         Ok(Box::new(Pairs { config: self.clone(), rows: on.rows, seed: on.seed }))
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        tests::twin(of.views, of.width, &Pairs { config: self.clone(), rows: of.on.rows, seed: of.on.seed })
+    }
 }
 
 pub(crate) struct Pairs {
@@ -140,21 +145,23 @@ mod tests {
         assert!(error(1 << 40).unwrap().contains("the random pairs of an epoch"), "{:?}", error(1 << 40));
     }
 
+    /// The loss as its formula has it, with the pairs of the first step.
+    pub(super) fn twin(views: &[Vec<f64>], width: usize, pairs: &Pairs) -> f64 {
+        let (starts, others) = pairs.draw(0);
+        let row = |i: usize| &views[0][i * width..][..width];
+        let square =
+            |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let all: f64 = (0..pairs.rows)
+            .flat_map(|i| others[starts[i] as usize..starts[i + 1] as usize].iter().map(move |&j| (i, j)))
+            .map(|(i, j)| square(i, j as usize))
+            .sum();
+        pairs.config.alpha / (all / 2.0)
+    }
+
     #[test]
     fn the_gradient_is_that_of_the_pairs() {
         let objective = pairs(7);
-        let (starts, others) = objective.draw(0);
-        let twin = |views: &[Vec<f64>]| {
-            let row = |i: usize| &views[0][i * 3..][..3];
-            let square =
-                |i: usize, j: usize| row(i).iter().zip(row(j)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-            let all: f64 = (0..7)
-                .flat_map(|i| others[starts[i] as usize..starts[i + 1] as usize].iter().map(move |&j| (i, j)))
-                .map(|(i, j)| square(i, j as usize))
-                .sum();
-            3.0 / (all / 2.0)
-        };
-        check_gradient(&objective, &[some_rows(7, 3, 2)], 3, twin);
+        check_gradient(&objective, &[some_rows(7, 3, 2)], 3, |views| twin(views, 3, &objective));
     }
 
     #[test]

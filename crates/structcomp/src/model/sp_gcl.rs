@@ -85,6 +85,15 @@ impl Contrastive for SpGcl {
         let (positives, negatives) = (self.positives, self.negatives);
         Ok(Box::new(SinglePass { positives, negatives, seed: on.seed }))
     }
+
+    #[cfg(test)]
+    fn twin(&self, of: &super::Twin) -> f64 {
+        let (positives, negatives) = (self.positives, self.negatives);
+        let single = SinglePass { positives, negatives, seed: of.on.seed };
+        let unit = Unitary::new(of.seen.to_vec(), of.width);
+        let pairs = single.pairs(&unit.values, of.width, of.on.rows, 0);
+        tests::twin(of.views, of.width, &pairs)
+    }
 }
 
 struct SinglePass {
@@ -188,23 +197,31 @@ mod tests {
     use super::super::{check_step, some_rows};
     use super::*;
 
+    /// The loss as its formula has it, with the pairs as they are.
+    pub(super) fn twin(views: &[Vec<f64>], width: usize, pairs: &Pairs) -> f64 {
+        let rows = views[0].len() / width;
+        let row = |at: usize| &views[0][at * width..][..width];
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let cos = |a: usize, b: usize| {
+            let (a, b) = (row(a), row(b));
+            dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+        };
+        let each = |others: &[u32], of: &dyn Fn(f64) -> f64| -> f64 {
+            let count = others.len() / rows;
+            others.iter().enumerate().map(|(at, &j)| of(cos(at / count, j as usize))).sum()
+        };
+        let near = each(&pairs.positives, &|cos| cos);
+        let far = each(&pairs.negatives, &|cos| cos * cos);
+        -2.0 / pairs.positives.len() as f64 * near + far / rows as f64
+    }
+
     #[test]
     fn the_gradient_is_that_of_the_formula() {
         let (rows, width) = (8, 4);
         let view = some_rows(rows, width, 1);
         let objective = SinglePass { positives: 3, negatives: 5, seed: Seed(2) };
         let pairs = objective.pairs(&Unitary::new(view.clone(), width).values, width, rows, 0);
-        let twin = |views: &[Vec<f64>]| {
-            let row = |at: u32| &views[0][at as usize * width..][..width];
-            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-            let cos = |a: u32, b: u32| {
-                let (a, b) = (row(a), row(b));
-                dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
-            };
-            let near = pairs.positives.iter().enumerate().map(|(at, &j)| cos((at / 3) as u32, j));
-            let far = pairs.negatives.iter().enumerate().map(|(at, &j)| cos((at / 5) as u32, j).powi(2));
-            -2.0 / (3 * rows) as f64 * near.sum::<f64>() + far.sum::<f64>() / rows as f64
-        };
-        check_step(&objective, std::slice::from_ref(&view), width, &Step::default(), |views, _| twin(views));
+        let views = std::slice::from_ref(&view);
+        check_step(&objective, views, width, &Step::default(), |views, _| twin(views, width, &pairs));
     }
 }

@@ -19,6 +19,11 @@ impl Messages {
         Self { matrix, back }
     }
 
+    #[cfg(test)]
+    pub(super) fn matrix(&self) -> &Csr {
+        &self.matrix
+    }
+
     /// What each row hears.
     pub(super) fn pass(&self, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
         through(&self.matrix, hops, rows, width)

@@ -351,6 +351,4 @@ impl Network {
 }
 
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
-pub(crate) use tests::naive;
+pub(crate) mod tests;

@@ -50,6 +50,12 @@ impl Towers {
         self.detached
     }
 
+    /// The pass as one of the networks sees it, for the twin in `f64`.
+    #[cfg(test)]
+    pub(crate) fn pass_of<'a>(&self, pass: Pass<'a>, network: usize) -> Pass<'a> {
+        apart(pass, network)
+    }
+
     /// How many parameters there are.
     pub(crate) fn len(&self) -> usize {
         self.networks.iter().map(Network::len).sum()

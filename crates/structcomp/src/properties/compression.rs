@@ -3,6 +3,7 @@
 use super::*;
 use crate::graph::Hops;
 use crate::nn::{Layer, Messages, Network, Pass, Towers};
+use crate::train::trained_by;
 use crate::{Activation, Coarsening, Coles, Compressed, DropMember, Encoder, Inputs, Sce, Training};
 use proptest::prelude::*;
 
@@ -70,7 +71,7 @@ proptest! {
         let mlp = gcn.forward(&parameters, compressed.features(), Pass::default());
         let graph = cliques(&partition);
         let embedded = |network: &Towers| {
-            Encoder::new(network, &parameters, &[], kinds.len(), Hops::none()).embed(&graph, &x).unwrap().values().to_vec()
+            Encoder::new(network.clone(), &parameters, &[], Hops::none()).embed(&graph, &x).unwrap().values().to_vec()
         };
         let trained = gcn.forward(
             &parameters,
@@ -189,9 +190,9 @@ fn p14_with_a_cluster_a_node_training_is_that_on_raw_features() {
     }
     for model in [Model::Sce(Sce::default()), Model::Coles(Coles::default())] {
         let training = Training { model, hidden: 8, epochs: 5, hops: Some(0), ..Training::default() };
-        let train = |inputs: Inputs| training.train(inputs, &graph, Seed(2), |_| true).unwrap();
-        let (small, raw) = (train(Inputs::Clusters(&compressed)), train(Inputs::Nodes(&x)));
-        assert_eq!(small.losses.len(), 5);
-        assert_eq!((small.losses, small.encoder), (raw.losses, raw.encoder));
+        let small = trained_by(&training, Inputs::Clusters(&compressed), &graph, Seed(2)).unwrap();
+        let raw = trained_by(&training, Inputs::Nodes(&x), &graph, Seed(2)).unwrap();
+        assert_eq!(small.losses().len(), 5);
+        assert_eq!((small.losses(), small.encoder()), (raw.losses(), raw.encoder()));
     }
 }

@@ -1,7 +1,7 @@
 //! P3 to P6: what the four losses are blind to, how they scale, and between which bounds they lie.
 
 use super::*;
-use crate::compress::normalized;
+use crate::graph::normalized;
 use crate::model::{Pairs, random_pairs};
 use crate::{CcaSsg, Coarsening, Coles, Grace, Sce};
 use proptest::prelude::*;
@@ -10,11 +10,11 @@ fn scaled(z: &[f32], by: f32) -> Vec<f32> {
     z.iter().map(|z| by * z).collect()
 }
 
-fn grace(tau: f64, rows: usize) -> Box<dyn Objective> {
+fn grace(tau: f64, rows: usize) -> Box<dyn Objective + Send> {
     objective(Model::Grace(Grace { tau, projection: None }), rows)
 }
 
-fn cca(lambda: f64, rows: usize) -> Box<dyn Objective> {
+fn cca(lambda: f64, rows: usize) -> Box<dyn Objective + Send> {
     objective(Model::CcaSsg(CcaSsg { lambda }), rows)
 }
 
@@ -62,7 +62,9 @@ proptest! {
         let partition = Partition::renumbered(cluster);
         let rows = partition.clusters();
         let model = Model::Coles(Coles { lambda, ..Coles::default() });
-        let objective = model.objective(&Setting { graph: &graph, partition: &partition, seed: Seed(seed) }).unwrap();
+        let positives = Coarsening::default().adjacency(&graph, &partition).unwrap();
+        let on = Compared { rows, adjacency: Some(&positives), seed: Seed(seed) };
+        let objective = model.objective(&on).unwrap();
         let z = numbers(rows * width, seed);
         let precise = exact(&z);
         let bound = (lambda + 1.0) * dot(&precise, &precise) / rows as f64;
@@ -73,9 +75,8 @@ proptest! {
         let along = dot(&precise, &exact(&got.gradients[0]));
         prop_assert!((along - 2.0 * got.value).abs() < 1e-5 * bound, "{} {}", along, got.value);
         // No eigenvalue of S and N is beyond ±1, so they make nothing longer.
-        let positives = Coarsening::default().adjacency(&graph, &partition).unwrap();
-        for matrix in [positives, random_pairs(rows, 5, Seed(seed)).unwrap()] {
-            let matrix = normalized(&matrix).unwrap();
+        for matrix in [positives, random_pairs(rows, 5, Seed(seed))] {
+            let matrix = normalized(&matrix);
             let mut x = exact(&numbers(rows, seed));
             for _ in 0..60 {
                 let product = |row: usize| {

@@ -1,9 +1,10 @@
 //! What every model promises, whatever its loss.
 
 use super::*;
+use crate::train::trained_by;
 use crate::{
-    Activation, Compressed, Encoder, EncoderKind, Initial, Inputs, Origin, Partitioning, Stop, Trainer,
-    Training, Weights, data,
+    Activation, Compressed, Encoder, EncoderKind, Initial, Inputs, Partitioning, Stop, Trainer, Training,
+    data,
 };
 
 /// Six epochs of a model with all that training may have.
@@ -18,8 +19,8 @@ fn trained(model: Model, inputs: Inputs, graph: &Graph) -> (Encoder, Vec<f64>) {
         learning_rate: 0.01,
         ..Training::default()
     };
-    let trained = training.train(inputs, graph, Seed(2), |_| true).unwrap();
-    (trained.encoder, trained.losses)
+    let trainer = trained_by(&training, inputs, graph, Seed(2)).unwrap();
+    (trainer.finish().unwrap(), trainer.losses().to_vec())
 }
 
 #[test]
@@ -42,11 +43,7 @@ fn every_model_gives_the_same_bytes_for_any_number_of_threads() {
             let (encoder, losses) = run(1);
             assert_eq!((&encoder, &losses), (&run(3).0, &run(3).1), "{name}");
             assert!(losses.iter().all(|loss| loss.is_finite()) && losses.len() > 1, "{name} {losses:?}");
-            // What is in a file embeds as what was trained.
-            let bytes = Weights { encoder: encoder.clone(), origin: Origin::default() }.to_bytes().unwrap();
-            let read = Weights::from_bytes(bytes).unwrap().encoder;
-            assert_eq!(read, encoder, "{name}");
-            let embedding = read.embed(&graph, &x).unwrap();
+            let embedding = encoder.embed(&graph, &x).unwrap();
             assert!(embedding.values().iter().any(|&value| value != 0.0), "{name}");
         }
     }
@@ -73,9 +70,8 @@ fn weights_start_as_the_model_and_the_rows_ask() {
         (asked(Initial::Linear), nodes, false),
     ];
     for (training, inputs, without_bias) in cases {
-        let trainer = Trainer::new(&training, inputs, &graph, Seed(0)).unwrap();
-        let untrained = trainer.finish().unwrap().untrained;
-        assert_eq!(untrained.layers[0].bias.iter().all(|&b| b == 0.0), without_bias, "{training:?}");
+        let encoder = Trainer::new(&training, inputs, &graph, Seed(0), None).unwrap().encoder();
+        assert_eq!(encoder.first_bias().iter().all(|&b| b == 0.0), without_bias, "{training:?}");
     }
 }
 
@@ -93,12 +89,12 @@ fn settings_that_make_no_sense_are_refused() {
         (r#"{"name": "mvgrl", "alpha": 0}"#, "alpha must be above 0 and at most 1, not 0"),
         (r#"{"name": "mvgrl", "iterations": 0}"#, "iterations must be from 1 to 1000, not 0"),
         (r#"{"name": "bgrl", "decay": 1.5}"#, "decay must be from 0 to 1, not 1.5"),
-        (r#"{"name": "bgrl", "projection": 0}"#, "projection must be at least 1 wide"),
+        (r#"{"name": "bgrl", "projection": 0}"#, "projection must be at least 1"),
         (r#"{"name": "sp-gcl", "positives": 0}"#, "positives must be from 1 to 1000000, not 0"),
         (r#"{"name": "sp-gcl", "batch": 0}"#, "batch must be from 1 to 1000000, not 0"),
     ];
     let refused = |training: &Training| {
-        Trainer::new(training, Inputs::Nodes(&x), &graph, Seed(0)).err().map(|error| error.to_string())
+        Trainer::new(training, Inputs::Nodes(&x), &graph, Seed(0), None).err().map(|error| error.to_string())
     };
     for (model, said) in cases {
         let model: Model = serde_json::from_str(model).unwrap();
@@ -111,12 +107,9 @@ fn settings_that_make_no_sense_are_refused() {
     let cases = [
         (Training { dropout: 1.0, ..dgi() }, "dropout must be from 0 to below 1"),
         (Training { patience: Some(0), ..dgi() }, "patience must be at least 1"),
-        (Training { renormalize: Some(true), ..dgi() }, "no batch norm to renormalize"),
-        (Training { stop: Stop::Auto, ..dgi() }, "no measure to stop by"),
-        (
-            Training { stop: Stop::Auto, model: Model::named("grace").unwrap(), ..dgi() },
-            "no measure to stop by",
-        ),
+        (Training { renormalize: Some(true), ..dgi() }, "renormalize needs batch norm"),
+        (Training { stop: Stop::Auto, ..dgi() }, "not available for"),
+        (Training { stop: Stop::Auto, model: Model::named("grace").unwrap(), ..dgi() }, "not available for"),
         (Training { standardize: true, ..ggd() }, "cannot be standardised"),
         (Training { standardize: true, batch_norm: Some(true), ..ggd() }, "cannot be standardised"),
     ];

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::random::normal;
+use crate::train::trained_by;
 use crate::{
     Compressed, Inputs, Labels, Normalization, Partitioning, Propagation, SplitSet, Training, classify,
 };
@@ -43,8 +44,8 @@ fn p13_embeddings_of_planted_blocks_are_worth_two_hops_or_more() {
         // Two hops for all: of linear encoders before their layer, of the others in two layers.
         let layers = if ["sce", "coles"].contains(name) { 1 } else { 2 };
         let training = Training { model, layers, hidden: 64, ..Training::default() };
-        let trained = training.train(Inputs::Clusters(&compressed), &graph, Seed(0), |_| true).unwrap();
-        let embedding = Features::Dense(trained.encoder.embed(&graph, &x).unwrap());
+        let trainer = trained_by(&training, Inputs::Clusters(&compressed), &graph, Seed(0)).unwrap();
+        let embedding = Features::Dense(trainer.finish().unwrap().embed(&graph, &x).unwrap());
         let accuracy = judged(&embedding);
         assert!(accuracy >= two_hops - 2.0, "{name}: {accuracy:.1} after {two_hops:.1}");
     }

@@ -4,12 +4,18 @@
 //! graph, initial weights, and what our seeded streams draw. It also embeds Cora by a GCN.
 
 use super::*;
-use crate::encoder::EncoderLayer;
+use crate::graph::Hops;
+use crate::matrix::column_sums;
 use crate::model::{Pairs, random_pairs};
+use crate::nn::{Layer, Network, Towers};
 use crate::random::normal;
-use crate::{CcaSsg, Coles, Csr, Dense, Grace, Sce};
+use crate::{
+    Activation, CcaSsg, Coles, Compressed, Csr, Dense, DropMember, Encoder, Features, Grace, Graph, Inputs,
+    Model, Optimizer, Partition, Sce, Seed,
+};
 use rand::RngExt;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 #[path = "../../tests/published/mod.rs"]
@@ -127,13 +133,13 @@ fn given() -> Given {
         let (starts, others) = pairs.draw(epoch);
         starts.windows(2).map(|row| others[row[0] as usize..row[1] as usize].to_vec()).collect()
     };
-    let coles = random_pairs(clusters, 2, SEED).unwrap();
+    let coles = random_pairs(clusters, 2, SEED);
     let pairs = |row: usize| {
         let (columns, counts) = coles.row(row);
         columns.iter().copied().zip(counts.iter().copied()).collect()
     };
     let case = |(name, training): (&str, Training)| {
-        let initial = training.network(x.cols()).initial(SEED);
+        let initial = Plan::new(&training, false, x.cols()).unwrap().network.initial(SEED);
         Case { name: name.into(), training, initial }
     };
     let dense = x.to_dense();
@@ -170,17 +176,17 @@ fn two_epochs_are_those_of_pytorch() {
     assert_eq!(golden.len(), trainings().len());
     for ((name, training), golden) in trainings().into_iter().zip(&golden) {
         assert_eq!((name, EPOCHS), (golden.name.as_str(), golden.epochs.len()));
-        let mut trainer = Trainer::new(&training, Inputs::Clusters(&compressed), &graph, SEED).unwrap();
+        let mut trainer = Trainer::new(&training, Inputs::Clusters(&compressed), &graph, SEED, None).unwrap();
         for (epoch, step) in golden.epochs.iter().enumerate() {
-            let (_, mean, _) = trainer.adam.state();
-            let before = (mean.to_vec(), trainer.parameters.clone());
+            let (_, mean, _) = trainer.engine.optimizer();
+            let before = (mean.to_vec(), trainer.parameters().to_vec());
             let loss = trainer.step().unwrap().loss;
             let what = format!("{name}, epoch {epoch}");
             assert!((loss / step.loss - 1.0).abs() < 1e-5, "{what}: loss {loss}, not {}", step.loss);
             let gradient = gradient(&trainer, &before.0, &before.1);
             let largest = step.gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
             assert_near(&format!("{what}, gradient"), &gradient, &step.gradient, 1e-4 * largest);
-            let parameters: Vec<f64> = trainer.parameters.iter().map(|&value| value as f64).collect();
+            let parameters: Vec<f64> = trainer.parameters().iter().map(|&value| value as f64).collect();
             assert_near(&format!("{what}, parameters"), &parameters, &step.parameters, 1e-6);
         }
     }
@@ -188,11 +194,11 @@ fn two_epochs_are_those_of_pytorch() {
 
 /// What Adam's running mean was moved by.
 fn gradient(trainer: &Trainer, mean_before: &[f32], parameters_before: &[f32]) -> Vec<f64> {
-    let decay = match trainer.training.optimizer {
-        Optimizer::Adam => trainer.training.weight_decay,
+    let decay = match trainer.plan.optimizer {
+        Optimizer::Adam => trainer.plan.weight_decay,
         Optimizer::AdamW => 0.0,
     };
-    let (_, mean, _) = trainer.adam.state();
+    let (_, mean, _) = trainer.engine.optimizer();
     let of = |at: usize| (mean[at] as f64 - 0.9 * mean_before[at] as f64) / 0.1;
     (0..mean.len()).map(|at| of(at) - decay * parameters_before[at] as f64).collect()
 }
@@ -219,23 +225,26 @@ fn a_gcn_embeds_cora_as_pytorch_does() {
     let golden: Embedded = read("gcn.json");
     let cora = crate::data::open(folder.join("cora"), &Default::default()).unwrap();
     let x = cora.features.unwrap();
-    let layer = |at: usize, inputs: usize, outputs: usize| EncoderLayer {
-        outputs,
-        weight: formula(inputs, outputs, 3 * at),
-        bias: formula(1, outputs, 3 * at + 1),
-        slopes: formula(1, outputs, 3 * at + 2),
-        activation: Activation::Prelu,
-        hops: crate::graph::Hops::power(1),
-        norm: None,
+    let sizes = [(x.cols(), 16), (16, 8)];
+    let layer = |(inputs, outputs)| Layer::plain(inputs, outputs, Activation::Prelu, Hops::power(1));
+    let towers = Towers::new(vec![Network::new(sizes.map(layer).to_vec())], false);
+    // Weight, bias and slopes of one layer after the other.
+    let numbers = |(at, (inputs, outputs)): (usize, (usize, usize))| {
+        let shapes = [(inputs, outputs), (1, outputs), (1, outputs)];
+        (3 * at..)
+            .zip(shapes)
+            .flat_map(|(salt, (rows, cols))| formula(rows, cols, salt))
+            .collect::<Vec<f32>>()
     };
-    let encoder = Encoder::of(vec![layer(0, x.cols(), 16), layer(1, 16, 8)]);
+    let parameters: Vec<f32> = sizes.into_iter().enumerate().flat_map(numbers).collect();
+    let encoder = Encoder::new(towers, &parameters, &[], Hops::none());
     let z = encoder.embed(&cora.graph, &x).unwrap();
     assert_eq!((z.rows(), z.cols()), (golden.nodes, 8));
     for (&row, want) in golden.rows.iter().zip(&golden.values) {
         let got: Vec<f64> = z.row(row).iter().map(|&value| value as f64).collect();
         assert_near(&format!("row {row}"), &got, want, 1e-5);
     }
-    let sums = crate::nn::column_sums(z.values(), 8);
+    let sums = column_sums(z.values(), 8);
     // Over all nodes the roundings of a single number add up.
     assert_near("column sums", &sums, &golden.sums, 1e-3);
 }

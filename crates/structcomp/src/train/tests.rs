@@ -2,24 +2,9 @@
 
 use super::*;
 use crate::{
-    Activation, CcaSsg, Compressed, Dense, EncoderKind, Features, Graph, Inputs, Model, Partition, Result,
-    Seed,
+    Activation, CcaSsg, Compressed, Dense, EncoderKind, Features, Graph, Inputs, Model, Partition, Seed,
 };
 use rand::RngExt;
-
-/// Training that ran to its end.
-fn trained_by<'a>(
-    training: &Training,
-    inputs: Inputs<'a>,
-    graph: &'a Graph,
-    seed: Seed,
-) -> Result<Trainer<'a>> {
-    let mut trainer = Trainer::new(training, inputs, graph, seed, None)?;
-    while !trainer.is_done() {
-        trainer.step()?;
-    }
-    Ok(trainer)
-}
 
 /// Ten clusters of six on a ring, whose members share their features but for so much noise.
 fn trained(noise: f32, model: Model) -> (usize, Vec<f64>, Vec<f32>) {

@@ -16,10 +16,10 @@ fn clouds(rows: usize, cols: usize, seed: u64) -> (Features, Vec<(u32, u32)>) {
 
 fn sparse(x: &Features) -> Features {
     let (rows, cols) = (x.rows() as u64, x.cols());
-    let indices = (0..rows).flat_map(|_| 0..cols as u32).collect();
+    let indices: Vec<u32> = (0..rows).flat_map(|_| 0..cols as u32).collect();
     let values = x.to_dense().values().to_vec();
     Features::Sparse(
-        Csr::new(cols, (0..=rows).map(|row| row * cols as u64).collect(), indices, values).unwrap(),
+        Csr::new(cols, (0..=rows).map(|row| row * cols as u64).collect::<Vec<_>>(), indices, values).unwrap(),
     )
 }
 
@@ -42,9 +42,10 @@ fn predict(classifier: &Classifier, x: &Features, node: u32) -> u32 {
 
 /// Rows with two entries in twenty columns, which tell their class.
 fn thin(rows: usize) -> (Features, Vec<(u32, u32)>) {
-    let columns = (0..rows as u32).flat_map(|row| [row % 3 + 3 * (row % 2), 6 + row * 7 % 14]).collect();
-    let values = (0..2 * rows).map(|at| 1.0 + (at % 5) as f32).collect();
-    let x = Csr::new(20, (0..=rows as u64).map(|row| 2 * row).collect(), columns, values).unwrap();
+    let columns: Vec<u32> =
+        (0..rows as u32).flat_map(|row| [row % 3 + 3 * (row % 2), 6 + row * 7 % 14]).collect();
+    let values: Vec<f32> = (0..2 * rows).map(|at| 1.0 + (at % 5) as f32).collect();
+    let x = Csr::new(20, (0..=rows as u64).map(|row| 2 * row).collect::<Vec<_>>(), columns, values).unwrap();
     (Features::Sparse(x), (0..rows as u32).map(|row| (row, (row * row + row / 4) % 3)).collect())
 }
 

@@ -28,8 +28,8 @@ fn random_values(count: usize, fill: u32, seed: u64) -> Vec<f32> {
 }
 
 fn sparse(rows: usize, cols: usize, values: &[f32]) -> Features {
-    let full = (0..rows).flat_map(|_| 0..cols as u32).collect();
-    let offsets = (0..=rows).map(|row| (row * cols) as u64).collect();
+    let full: Vec<u32> = (0..rows).flat_map(|_| 0..cols as u32).collect();
+    let offsets: Vec<u64> = (0..=rows).map(|row| (row * cols) as u64).collect();
     let x = Csr::new(cols, offsets, full, values.to_vec()).unwrap();
     // Drops the zeros, so that sparse is what it says.
     let (mut offsets, mut indices, mut kept) = (vec![0], Vec::new(), Vec::new());

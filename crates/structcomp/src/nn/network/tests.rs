@@ -58,16 +58,7 @@ fn messages() -> Csr {
 }
 
 /// The same layers, one row after the other in full precision.
-pub(crate) fn naive(
-    network: &Network,
-    parameters: &[f64],
-    x: &Features,
-    messages: Option<&Csr>,
-    pass: Pass,
-) -> Vec<f64> {
-    let dense = x.to_dense();
-    let mut rows: Vec<Vec<f64>> =
-        (0..x.rows()).map(|i| dense.row(i).iter().map(|&value| value as f64).collect()).collect();
+pub(crate) fn naive(network: &Network, parameters: &[f64], mut rows: Vec<Vec<f64>>, pass: Pass) -> Vec<f64> {
     for (at, (layer, place)) in network.layers.iter().zip(&network.places).enumerate() {
         if layer.rectified {
             rows.iter_mut().flatten().for_each(|h| *h = h.max(0.0));
@@ -78,7 +69,7 @@ pub(crate) fn naive(
             _ => 0.0,
         };
         // Messages first: they and the linear map can change places.
-        if let Some(messages) = messages {
+        if let Some(messages) = pass.messages.map(Messages::matrix) {
             let mut heard = vec![vec![0.0; rows[0].len()]; rows.len()];
             for &weight in layer.hops.weights() {
                 let add = |(sum, row): (&mut f64, &f64)| *sum += weight as f64 * row;
@@ -153,12 +144,15 @@ fn check(network: &Network, sparse: bool, passed: Option<Csr>, views: usize) {
     }
     let exact: Vec<f64> = parameters.iter().map(|&p| p as f64).collect();
     let (output, trace) = network.forward(&parameters, &x, pass);
-    let twin = naive(network, &exact, &x, passed.as_ref(), pass);
+    let dense = x.to_dense();
+    let rows: Vec<Vec<f64>> =
+        (0..9).map(|row| dense.row(row).iter().map(|&value| value as f64).collect()).collect();
+    let twin = naive(network, &exact, rows.clone(), pass);
     assert!(output.iter().zip(&twin).all(|(&a, &b)| (a as f64 - b).abs() < 1e-4), "{output:?} {twin:?}");
     // The loss Σ r·out for fixed r has the gradient r at the output.
     let r: Vec<f32> = (0..twin.len()).map(|i| ((i * 5) % 7) as f32 - 3.0).collect();
     let loss = |parameters: &[f64]| -> f64 {
-        let out = naive(network, parameters, &x, passed.as_ref(), pass);
+        let out = naive(network, parameters, rows.clone(), pass);
         out.iter().zip(&r).map(|(out, &r)| out * r as f64).sum()
     };
     // What was there before does not matter.
