@@ -68,9 +68,7 @@ fn over_splits<T: Send>(
 ) -> Result<Vec<T>> {
     if labels.nodes() != x.rows() {
         let (rows, nodes) = (x.rows(), labels.nodes());
-        return Err(Error::Input(format!(
-            "the embedding has {rows} rows, but {nodes} nodes have labels"
-        )));
+        return Err(Error::Input(format!("the embedding has {rows} rows, but {nodes} nodes have labels")));
     }
     if x.cols() == 0 {
         return Err(Error::Input("the embedding has no columns".into()));

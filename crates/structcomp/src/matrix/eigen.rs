@@ -1,9 +1,9 @@
 //! Eigenvalues and eigenvectors of small symmetric matrices in `f64`.
 
 use super::multiply;
+use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::diag::DiagMut;
 use faer::{MatMut, MatRef, Par};
 
 /// The eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns.

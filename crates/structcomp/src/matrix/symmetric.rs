@@ -1,16 +1,16 @@
-//! Matrices in `f64`: products, those of a matrix with its own transpose, and linear equations.
+//! Matrices in `f64`: products, Gram matrices and linear equations.
 //!
-//! As with other products, no number depends on how many threads there are.
+//! As for other products, results do not depend on the number of threads.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::{cholesky::llt, matmul::matmul};
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-/// Rows of a result that one thread computes at once.
+/// Rows of a result per task.
 const ROWS: usize = 64;
 
-/// `out += RᵀR`, for R given as rows of `cols` numbers and an `out` that is symmetric.
+/// `out += RᵀR`, for R with rows of `cols` values and a symmetric `out`.
 pub(crate) fn add_gram(out: &mut [f64], r: &[f64], cols: usize) {
     let r = MatRef::from_row_major_slice(r, r.len() / cols, cols);
     out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(block, out)| {
@@ -19,7 +19,7 @@ pub(crate) fn add_gram(out: &mut [f64], r: &[f64], cols: usize) {
         let r = r.subcols(first, cols - first);
         matmul(right, Accum::Add, r.transpose().subrows(0, rows), r, 1.0, Par::Seq);
     });
-    // What is left of the blocks stands right of them as well.
+    // The part left of the blocks is the transpose of the part right of them.
     for row in 0..cols {
         for col in 0..row / ROWS * ROWS {
             out[row * cols + col] = out[col * cols + row];
@@ -27,7 +27,7 @@ pub(crate) fn add_gram(out: &mut [f64], r: &[f64], cols: usize) {
     }
 }
 
-/// The product AB of row-major matrices, by one thread; `inner` columns of A meet as many rows of B.
+/// The product AB of row-major matrices, on one thread; A has `inner` columns, B as many rows.
 pub(crate) fn multiply(a: &[f64], b: &[f64], inner: usize) -> Vec<f64> {
     let (rows, cols) = (a.len() / inner, b.len() / inner);
     let mut out = vec![0.0; rows * cols];
@@ -37,15 +37,15 @@ pub(crate) fn multiply(a: &[f64], b: &[f64], inner: usize) -> Vec<f64> {
     out
 }
 
-/// A positive definite matrix, factored so that equations with it are quick to solve.
+/// The Cholesky factor of a positive definite matrix.
 pub(crate) struct Cholesky {
     factor: Vec<f64>,
     size: usize,
 }
 
 impl Cholesky {
-    /// Factors a symmetric matrix; nothing if it is not positive definite. Of each row, what is left of the
-    /// diagonal is not read.
+    /// Factors a symmetric matrix; none if it is not positive definite. Only the diagonal and the values right of it
+    /// are read.
     pub(crate) fn new(mut matrix: Vec<f64>, size: usize) -> Option<Self> {
         let a = MatMut::from_column_major_slice_mut(&mut matrix, size, size);
         let need = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Default::default());

@@ -1,8 +1,8 @@
-//! Leading eigenvectors of Â by block iteration: a polynomial filter in `f32`, everything small
-//! in `f64`.
+//! Leading eigenvectors of Â by Chebyshev-filtered subspace iteration, with blocks in `f32` and small matrices in
+//! `f64`.
 //!
-//! Each round finds the best vectors within a block of them (Rayleigh-Ritz), then multiplies the
-//! block by a Chebyshev polynomial of Â that is small on the part of the spectrum not wanted.
+//! Each round finds the best vectors within a block (Rayleigh-Ritz), then multiplies the block by a Chebyshev
+//! polynomial of Â that is small on the unwanted part of the spectrum.
 
 use super::stand_in::random;
 use crate::matrix::eigen::eigen_within;
@@ -10,12 +10,12 @@ use crate::matrix::tall::{PAD, gram, rotate};
 use crate::{Graph, Normalization, Propagation, Result, Seed};
 use rayon::prelude::*;
 
-/// Vectors beyond those asked for, padded up to whole vector registers; they speed up the others.
+/// Additional vectors, which speed up the convergence of the others; then padded to whole vector registers.
 const EXTRA: usize = 8;
 const ROUNDS: usize = 40;
-/// Stop when ‖Âv - λv‖ is below this for every unit vector v: an angle no one learns from.
+/// The iteration stops when ‖Âv - λv‖ is below this for every unit vector v: more makes no difference to training.
 const TOLERANCE: f64 = 1e-4;
-/// The filter may favour the first vector by this much a round; past it `f32` loses the others.
+/// The filter may amplify the first vector by this factor per round; beyond it `f32` loses the others.
 const GAIN: f64 = 1e3;
 const MAX_DEGREE: usize = 24;
 
@@ -23,12 +23,12 @@ const MAX_DEGREE: usize = 24;
 pub(super) struct Spectrum {
     #[cfg_attr(not(test), expect(dead_code, reason = "only tests compare eigenvalues"))]
     pub(super) values: Vec<f64>,
-    /// One row a node, one column a vector, each column of mean square one.
+    /// One row per node, one column per vector, each column with mean square one.
     pub(super) vectors: Vec<f32>,
 }
 
-/// The `count` leading eigenvectors, as good as they get in a fixed number of rounds; zeros past
-/// the number of nodes.
+/// The `count` leading eigenvectors, as accurate as a fixed number of rounds makes them; columns beyond the number of
+/// nodes are zero.
 pub(super) fn leading(graph: &Graph, count: usize, seed: Seed) -> Result<Spectrum> {
     let nodes = graph.nodes();
     if nodes == 0 {
@@ -57,7 +57,7 @@ pub(super) fn leading(graph: &Graph, count: usize, seed: Seed) -> Result<Spectru
     Ok(Spectrum { values, vectors: block.finished(count) })
 }
 
-/// Approximate eigenvectors Y and their product ÂY: `stride` numbers a node, `size` in use.
+/// Approximate eigenvectors Y and their product ÂY: `stride` values per node, of which `size` are in use.
 struct Block<'a> {
     all: &'a Propagation<'a>,
     size: usize,
@@ -67,8 +67,8 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Replaces Y by the best eigenvectors within its span. Returns their values, and the largest
-    /// residual of the first `wanted`.
+    /// Replaces Y by the best eigenvectors within its span. Returns their values and the largest residual of the
+    /// first `wanted`.
     fn best_within(&mut self, wanted: usize) -> Result<(Vec<f64>, f64)> {
         let (size, stride) = (self.size, self.stride);
         self.all.hop_into(&self.y, stride, &mut self.ay)?;
@@ -99,14 +99,14 @@ impl Block<'_> {
         (0..values.len()).map(column).fold(0.0, f64::max)
     }
 
-    /// Y becomes T(Â)Y, with the Chebyshev polynomial T that stays within ±1 on [-1, `low`] and
-    /// grows fastest above.
+    /// Replaces Y by T(Â)Y, with the Chebyshev polynomial T that stays within ±1 on [-1, `low`] and grows fastest
+    /// above.
     fn filter(&mut self, top: f64, low: f64) -> Result<()> {
         let low = low.clamp(-0.9, 0.999);
         let (center, half) = ((low - 1.0) / 2.0, (low + 1.0) / 2.0);
         let degree = degree((top - center) / half);
         let (shift, first, then) = (center as f32, (1.0 / half) as f32, (2.0 / half) as f32);
-        // T_0 = Y and T_1; `ay` is ÂY already.
+        // T_0 = Y, and T_1 from ÂY, which `ay` holds.
         let mut last = std::mem::take(&mut self.y);
         let mut current = std::mem::take(&mut self.ay);
         let step = |out: &mut f32, y: &f32| *out = (*out - shift * y) * first;
@@ -145,7 +145,7 @@ impl Block<'_> {
     }
 }
 
-/// The largest degree whose polynomial grows by no more than the gain at `x`.
+/// The degree at which the polynomial first reaches the gain at `x`.
 fn degree(x: f64) -> usize {
     let (mut last, mut current, mut degree) = (1.0, x, 1);
     while degree < MAX_DEGREE && current < GAIN {
