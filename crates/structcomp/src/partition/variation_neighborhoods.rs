@@ -93,7 +93,7 @@ fn lowest(laplacian: &Laplacian, key: u64) -> Vec<Row> {
 fn normalized(laplacian: &Laplacian, b: &[Row]) -> Vec<Row> {
     let mut product = vec![[0.0; WIDTH]; b.len()];
     laplacian.times(b, &mut product);
-    let (d, mut turn) = eigen(gram(b, &product), WIDTH);
+    let (d, mut turn) = eigen(&gram(b, &product), WIDTH);
     for row in turn.chunks_exact_mut(WIDTH) {
         row.iter_mut().zip(&d).for_each(|(x, &value)| *x *= inverse_root(value, d[0]));
     }
