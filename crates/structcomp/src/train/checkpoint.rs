@@ -1,9 +1,9 @@
 //! Training put aside in a file, to be continued as if it had never stopped.
 
-use super::{Trainer, Training};
-use crate::Result;
+use super::Trainer;
 use crate::engine::State;
 use crate::safetensors::{Tensors, Writer};
+use crate::{Result, Training};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;

@@ -4,14 +4,15 @@
 //! every parameter, by finite differences, must be what the engine computes. A model that forgets a term, changes a
 //! sign or returns no gradient fails here; so does one without a formula, since it does not compile.
 
-use super::{Plan, Training};
 use crate::engine::{Cpu, Engine};
 use crate::model::{Compared, Twin};
 use crate::nn::{Pass, Towers, naive};
+use crate::plan::Plan;
 use crate::random::normal;
 use crate::sample::{Batch, sampler};
 use crate::{
     Compressed, Contrast, ContrastReg, Dense, Features, Graph, Inputs, Model, Partition, Seed, SpGcl,
+    Training,
 };
 use rand::RngExt;
 

@@ -1,6 +1,7 @@
 //! When training stops, and how it continues.
 
 use super::*;
+use crate::Stop;
 use crate::{
     Activation, CcaSsg, Compressed, Dense, EncoderKind, Features, Graph, Inputs, Model, Partition, Seed,
 };

@@ -1,10 +1,10 @@
 //! The training loop, as in the paper: batch, forward, loss, gradient, update; then the weights as an encoder.
 
-use super::plan::Plan;
-use super::{Stop, Training, stop};
+use super::stop;
 use crate::engine::{Cpu, Engine, Outcome, State};
+use crate::plan::Plan;
 use crate::sample::{Inputs, Sampler, Views, sampler};
-use crate::{Encoder, Error, Features, Graph, OwnObjective, Result, Seed};
+use crate::{Encoder, Error, Features, Graph, OwnObjective, Result, Seed, Stop, Training};
 use serde::Serialize;
 
 /// An epoch as it is reported.

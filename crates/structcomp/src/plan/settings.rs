@@ -1,6 +1,5 @@
 //! How a model is trained: the settings, as a user gives them.
 
-use super::Stop;
 use crate::{Activation, Augment, DropMember, EncoderKind, Initial, Model, Optimizer};
 use serde::{Deserialize, Serialize};
 
@@ -98,4 +97,15 @@ impl Training {
     pub fn last_activation(&self) -> Activation {
         self.activation.unwrap_or(self.model.blueprint(self.hidden).activation)
     }
+}
+
+/// When training stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// After all epochs.
+    #[default]
+    Epochs,
+    /// When it has settled, by a measure that needs no labels: [`Epoch::settled`](crate::Epoch::settled).
+    Auto,
 }

@@ -1,6 +1,9 @@
 //! Settings resolved once: what is trained, without any options left.
 
-use super::{Stop, Training};
+mod settings;
+
+pub use settings::{Stop, Training};
+
 use crate::graph::Hops;
 use crate::model::Blueprint;
 use crate::nn::{Beside, Layer, Network, Towers};
