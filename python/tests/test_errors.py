@@ -192,7 +192,7 @@ def test_clusters_labels_and_splits():
         evaluate(X, y, splits=[([0, 3], [-1])])
     with pytest.raises(ValueError, match="not 1 parts"):
         evaluate(X, y, splits=[([0, 3],)])
-    with pytest.raises(ValueError, match="there is no probe 'svm'"):
+    with pytest.raises(ValueError, match="unknown probe 'svm'"):
         evaluate(X, y, splits=[([0, 3], [1])], probe="svm")
     with pytest.raises(ValueError, match="the embedding has 6 rows, but 2 nodes have labels"):
         evaluate(X, [0, 1], splits=[([0], [1])])

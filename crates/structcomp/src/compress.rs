@@ -168,7 +168,7 @@ fn mostly_filled(x: &Features, partition: &Partition) -> bool {
     const SAMPLE: usize = 64;
     let Features::Sparse(x) = x else { return true };
     let step = partition.clusters().div_ceil(SAMPLE).max(1);
-    let (mut rows, mut places) = (Rows::new(x.cols()), 0);
+    let (mut rows, mut places) = (SparseMeans::new(x.cols()), 0);
     for cluster in (0..partition.clusters() as u32).step_by(step) {
         rows.push(x, partition.members(cluster));
         places += x.cols();
@@ -187,7 +187,7 @@ fn means<'p>(
         Features::Sparse(x) if !dense => {
             let tasks: Vec<usize> = (0..groups).step_by(TASK).collect();
             let rows = |first: &usize| {
-                let mut rows = Rows::new(x.cols());
+                let mut rows = SparseMeans::new(x.cols());
                 for group in *first..(*first + TASK).min(groups) {
                     rows.push(x, &members(group as u32));
                 }
@@ -254,14 +254,14 @@ impl Kernel for Mean<'_> {
 }
 
 /// Accumulates mean rows of a sparse matrix.
-struct Rows {
+struct SparseMeans {
     sum: Vec<f32>,
     ends: Vec<u64>,
     indices: Vec<u32>,
     values: Vec<f32>,
 }
 
-impl Rows {
+impl SparseMeans {
     fn new(cols: usize) -> Self {
         Self { sum: vec![0.0; cols], ends: Vec::new(), indices: Vec::new(), values: Vec::new() }
     }

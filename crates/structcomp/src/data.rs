@@ -36,7 +36,7 @@ mod tables;
 pub(crate) mod text;
 
 use crate::{Budget, Error, Features, Graph, Repairs, Result, Seed};
-use bytes::Head;
+use bytes::FileHead;
 use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ pub struct Format {
     /// Description in one line.
     pub about: &'static str,
     /// Whether the file or folder looks like this format.
-    pub(crate) recognizes: fn(&Head) -> bool,
+    pub(crate) recognizes: fn(&FileHead) -> bool,
     pub(crate) read: fn(&Path, &Options) -> Result<Parts>,
 }
 
@@ -223,7 +223,7 @@ pub fn open_embedding(path: impl AsRef<Path>, dataset: &Dataset, options: &Optio
 
 /// Whether a file is a matrix that cannot be a list of edges: a NumPy array of floats.
 pub fn is_matrix(path: impl AsRef<Path>) -> Result<bool> {
-    let head = Head::of(path.as_ref())?;
+    let head = FileHead::of(path.as_ref())?;
     Ok(npy::Array::dtype_of(&head.bytes).is_some_and(|dtype| dtype.kind == npy::Kind::Float))
 }
 
@@ -261,7 +261,7 @@ fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
             Error::Input(format!("unknown format '{name}'; expected one of {}", known.join(", ")))
         });
     }
-    let head = Head { budget: options.budget, ..Head::of(path)? };
+    let head = FileHead { budget: options.budget, ..FileHead::of(path)? };
     FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
         let what = match head.names.is_empty() {
             true => "has an unrecognised format; specify the format, or see docs/formats.md",

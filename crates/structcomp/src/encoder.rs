@@ -7,9 +7,7 @@ mod tests;
 pub(crate) use file::EncoderNote;
 
 use crate::graph::Hops;
-use crate::matrix::{
-    PRODUCT_ROWS, Sum, View, column_moments, column_products, column_sums, product, sum_of_products,
-};
+use crate::matrix::{PRODUCT_ROWS, Sum, View, column_sums, mean_and_variance, product, sum_of_products};
 use crate::nn::{Activation, Layer, LayerView, Network, Towers, first_layer};
 use crate::{Dense, Error, Features, Graph, Normalization, Propagation, Result};
 use serde::{Deserialize, Serialize};
@@ -127,7 +125,8 @@ impl Encoder {
                         &propagation,
                         h.clone(),
                     )?;
-                    own = mean_and_variance(&sums);
+                    let (mean, variance) = mean_and_variance(sums.values(), sums.cols());
+                    own = mean.iter().chain(&variance).map(|&value| value as f32).collect::<Vec<_>>();
                     statistics.extend_from_slice(&own);
                     seen.norm = view.norm.map(|norm| {
                         let (mean, variance) = own.split_at(view.layer.outputs);
@@ -224,20 +223,6 @@ impl Encoder {
         }
         (map, width)
     }
-}
-
-/// The mean of each column, then its variance.
-fn mean_and_variance(rows: &Dense) -> Vec<f32> {
-    let (count, width) = (rows.rows().max(1) as f64, rows.cols());
-    let mean: Vec<f64> = column_moments(rows.values(), rows.values(), width).0;
-    let mean: Vec<f64> = mean.iter().map(|sum| sum / count).collect();
-    let centred: Vec<f32> = rows
-        .values()
-        .chunks(width.max(1))
-        .flat_map(|row| row.iter().zip(&mean).map(|(x, mean)| (*x as f64 - mean) as f32))
-        .collect();
-    let variance = column_products(&centred, &centred, width).into_iter().map(|square| square / count);
-    mean.iter().copied().chain(variance).map(|value| value as f32).collect()
 }
 
 /// Hands out what a chain of layers makes of the features.

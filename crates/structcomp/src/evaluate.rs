@@ -1,4 +1,4 @@
-//! What embeddings are worth: classes, clusters and links that can be told from them.
+//! Evaluation of embeddings: node classification, clustering and link prediction.
 
 mod clustering;
 mod diagnostics;
@@ -18,25 +18,24 @@ use crate::{Error, Features, Labels, Result, Seed, Split, SplitSet};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// How often a classifier is right, in percent.
+/// The test accuracy of a classifier, in percent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
     /// The mean over the splits.
     pub mean: f64,
-    /// The standard deviation over the splits, dividing by their number as the paper's code does.
+    /// The standard deviation over the splits: divided by their number, as in the paper's code.
     pub std: f64,
-    /// How many splits there are.
+    /// The number of splits.
     pub runs: usize,
-    /// The accuracy on each split, for paired comparisons.
+    /// The accuracy of each split, for paired comparisons.
     pub per_split: Vec<f64>,
 }
 
-/// The paper's measure: for each split a logistic regression learns from the training nodes and is
-/// judged on the test nodes.
+/// The paper's measure: the test accuracy of a logistic regression, trained for each split on its training nodes.
 ///
-/// `c` weighs the training nodes against small weights; 1 in the paper's code. Rows are taken as
-/// they are, so that their scale matters. Nodes without a label are left out, and a class without
-/// training nodes is never predicted. The numbers are the same for any number of threads.
+/// `c` is the weight of the training nodes against the regularization; 1 in the paper's code. Rows are not scaled,
+/// so their scale matters. SplitNodes without a label are ignored, and a class without training nodes is never
+/// predicted. The numbers are the same for any number of threads.
 ///
 /// ```
 /// use structcomp::{Dense, Features, Labels, Split, SplitSet, classify};
@@ -49,23 +48,23 @@ pub struct Accuracy {
 /// # Ok::<(), structcomp::Error>(())
 /// ```
 pub fn classify(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Accuracy> {
-    // This probe draws nothing, so any seed will do.
+    // Logistic regression does not depend on the seed.
     Probe::Logistic { c }.classify(x, labels, splits, Seed(0))
 }
 
-/// The nodes of a split that have a class, as `(node, class)`.
-struct Nodes {
+/// The labelled nodes of a split, as `(node, class)`.
+struct SplitNodes {
     train: Vec<(u32, u32)>,
     validation: Vec<(u32, u32)>,
     test: Vec<(u32, u32)>,
 }
 
-/// What `judge` makes of each split, given its number and its nodes.
+/// What `run` returns for the nodes of each split.
 fn over_splits<T: Send>(
     x: &Features,
     labels: &Labels,
     splits: &SplitSet,
-    judge: impl Fn(usize, Nodes) -> Result<T> + Sync,
+    run: impl Fn(SplitNodes) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     if labels.nodes() != x.rows() {
         let (rows, nodes) = (x.rows(), labels.nodes());
@@ -75,14 +74,14 @@ fn over_splits<T: Send>(
         return Err(Error::Input("the embedding has no columns".into()));
     }
     if splits.splits.is_empty() {
-        return Err(Error::Input(format!("'{}' holds no split", splits.name)));
+        return Err(Error::Input(format!("'{}' has no splits", splits.name)));
     }
     let run = |(number, split): (usize, &Split)| {
-        Nodes::of(split, labels)
-            .and_then(|nodes| judge(number, nodes))
+        SplitNodes::of(split, labels)
+            .and_then(&run)
             .map_err(|error| Error::Input(format!("split {} of '{}': {error}", number + 1, splits.name)))
     };
-    // Collected before any is looked at, so that the first error is the one reported.
+    // Collected first, so that the error reported is that of the first split.
     let runs: Vec<Result<T>> = splits.splits.par_iter().enumerate().map(run).collect();
     runs.into_iter().collect()
 }
@@ -96,27 +95,27 @@ impl Accuracy {
     }
 }
 
-impl Nodes {
+impl SplitNodes {
     fn of(split: &Split, labels: &Labels) -> Result<Self> {
         let [train, validation, test] =
             [&split.train, &split.validation, &split.test].map(|nodes| labelled(labels, nodes));
         let nodes = Self { train: train?, validation: validation?, test: test? };
-        let wrong = |what: &str| Err(Error::Input(what.into()));
+        let invalid = |what: &str| Err(Error::Input(what.into()));
         match nodes.train.first() {
-            None => wrong("no training node has a label"),
+            None => invalid("no training node has a label"),
             Some(&(_, first)) if nodes.train.iter().all(|&(_, class)| class == first) => {
-                wrong("all training nodes are of one class, so there is nothing to tell apart")
+                invalid("all training nodes are of the same class")
             }
-            Some(_) if nodes.test.is_empty() => wrong("no test node has a label"),
+            Some(_) if nodes.test.is_empty() => invalid("no test node has a label"),
             Some(_) => Ok(nodes),
         }
     }
 }
 
-/// Those of `nodes` that have a class, with it.
+/// Those of `nodes` that have a label, with it.
 fn labelled(labels: &Labels, nodes: &[u32]) -> Result<Vec<(u32, u32)>> {
     if let Some(node) = nodes.iter().find(|&&node| node as usize >= labels.nodes()) {
-        return Err(Error::Input(format!("there is no node {node}, only {}", labels.nodes())));
+        return Err(Error::Input(format!("node {node} is out of range for {} nodes", labels.nodes())));
     }
     Ok(nodes.iter().filter_map(|&node| labels.of(node).map(|class| (node, class))).collect())
 }
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn unlabelled_nodes_neither_teach_nor_count() {
+    fn unlabelled_nodes_are_ignored() {
         let x = line(&[-2.0, 2.0, 1.0, -1.0, 2.5, -9.0]);
         let labels = Labels::from_signed([0, 1, 1, 1, -1, -1]).unwrap();
         let all = classify(&x, &labels, &one(&[0, 1, 5], &[2, 3, 4]), 1.0).unwrap();
@@ -144,23 +143,23 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_is_that_of_the_splits() {
+    fn the_deviation_is_over_the_splits() {
         let accuracy = Accuracy::over(vec![70.0, 80.0, 90.0, 80.0]);
         assert_eq!((accuracy.mean, accuracy.std, accuracy.runs), (80.0, 50f64.sqrt(), 4));
     }
 
     #[test]
-    fn what_cannot_be_judged_is_refused() {
+    fn invalid_splits_are_errors() {
         let x = line(&[-2.0, 2.0, 1.0, 0.0]);
         let labels = Labels::from_signed([0, 1, 1, -1]).unwrap();
         let error = |splits: &SplitSet, c: f64| classify(&x, &labels, splits, c).unwrap_err().to_string();
         assert_eq!(error(&one(&[3], &[0]), 1.0), "split 1 of 'mine': no training node has a label");
         assert_eq!(error(&one(&[0, 1], &[3]), 1.0), "split 1 of 'mine': no test node has a label");
-        let same = "all training nodes are of one class, so there is nothing to tell apart";
+        let same = "all training nodes are of the same class";
         assert_eq!(error(&one(&[1, 2], &[0]), 1.0), format!("split 1 of 'mine': {same}"));
-        assert_eq!(error(&one(&[0, 4], &[1]), 1.0), "split 1 of 'mine': there is no node 4, only 4");
+        assert_eq!(error(&one(&[0, 4], &[1]), 1.0), "split 1 of 'mine': node 4 is out of range for 4 nodes");
         assert_eq!(error(&one(&[0, 1], &[2]), 0.0), "C is 0, but must be above 0");
-        assert_eq!(error(&SplitSet::named("none", vec![]), 1.0), "'none' holds no split");
+        assert_eq!(error(&SplitSet::named("none", vec![]), 1.0), "'none' has no splits");
         let error = classify(&line(&[1.0]), &labels, &one(&[0, 1], &[2]), 1.0).unwrap_err();
         assert_eq!(error.to_string(), "the embedding has 1 rows, but 4 nodes have labels");
     }
@@ -170,7 +169,7 @@ mod tests {
         let mut rng = Seed(4).stream("embedding");
         let values: Vec<f32> = (0..900 * 24).map(|_| normal(&mut rng)).collect();
         let x = Features::Dense(Dense::new(900, 24, values).unwrap());
-        // Noise is hard to tell apart, and then every bit of a decision counts.
+        // With random features every bit of a decision value counts.
         let labels = Labels::new((0..900).map(|node| Some(node % 3))).unwrap();
         let small = SplitSet::random(&labels, 6, 5, Seed(1));
         let large = SplitSet::random(&labels, 200, 2, Seed(1));

@@ -19,7 +19,7 @@ pub(crate) mod tall;
 mod tiles;
 
 pub use buffer::{Buffer, MappedFile};
-pub(crate) use columns::{column_moments, column_products, column_sums};
+pub(crate) use columns::{column_moments, column_sums, mean_and_variance};
 pub use csr::Csr;
 pub use dense::Dense;
 pub(crate) use elementwise::{copied, dot, exp, map_columns, sum_of_products, zeros};

@@ -58,7 +58,7 @@ fn decoder<'a>(bytes: &'a [u8]) -> Option<Box<dyn Read + 'a>> {
 }
 
 /// The part of a file or folder that is needed to detect its format.
-pub(crate) struct Head {
+pub(crate) struct FileHead {
     pub(crate) path: PathBuf,
     /// Names in a folder, sorted; empty for a file.
     pub(crate) names: Vec<String>,
@@ -70,7 +70,7 @@ pub(crate) struct Head {
 
 const HEAD_BYTES: u64 = 1 << 16;
 
-impl Head {
+impl FileHead {
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let (path, budget) = (path.to_owned(), Budget::default());
         if path.is_dir() {
@@ -121,7 +121,7 @@ mod tests {
         for stored in [b"0 1\n1 2\n".to_vec(), twice, zstd::encode_all(&b"0 1\n1 2\n"[..], 3).unwrap()] {
             std::fs::write(&path, stored).unwrap();
             assert_eq!(&Bytes::open(&path, &Budget::default()).unwrap()[..], b"0 1\n1 2\n");
-            assert_eq!(Head::of(&path).unwrap().bytes, b"0 1\n1 2\n");
+            assert_eq!(FileHead::of(&path).unwrap().bytes, b"0 1\n1 2\n");
         }
     }
 

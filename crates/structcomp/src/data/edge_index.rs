@@ -2,7 +2,7 @@
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::{Bytes, Head},
+    bytes::{Bytes, FileHead},
     edges::RawEdges,
     npy::{Array, Kind},
 };
@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) const FORMAT: Format = Format {
     name: "edge-index",
     about: "NumPy array of integers, 2 x m or m x 2: the two ends of each edge",
-    recognizes: |head: &Head| head.bytes.starts_with(b"\x93NUMPY"),
+    recognizes: |head: &FileHead| head.bytes.starts_with(b"\x93NUMPY"),
     read,
 };
 

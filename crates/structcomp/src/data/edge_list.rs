@@ -10,17 +10,17 @@ mod layout;
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::{Bytes, Head},
+    bytes::{Bytes, FileHead},
     edges::RawEdges,
 };
 use crate::Result;
-use layout::Layout;
+use layout::LineLayout;
 use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "edge-list",
     about: "text with one edge per line: SNAP, CSV, TSV; # and % comments; optional weight column",
-    recognizes: |head: &Head| head.is_text() && Layout::of(&head.bytes, &head.path).is_ok(),
+    recognizes: |head: &FileHead| head.is_text() && LineLayout::of(&head.bytes, &head.path).is_ok(),
     read,
 };
 
@@ -32,7 +32,7 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
 
 /// The edges of a text, and notes on how it was read.
 pub(crate) fn parse(text: &[u8], path: &Path, options: &Options) -> Result<(RawEdges, Vec<String>)> {
-    let mut layout = Layout::of(text, path)?;
+    let mut layout = LineLayout::of(text, path)?;
     let mut notes = Vec::new();
     if !options.weights {
         layout.weight = None;

@@ -79,7 +79,7 @@ fn read_edges(path: &Path, budget: &Budget) -> Result<Vec<u64>> {
 }
 
 /// A line of the node file. How to read the features is known only after all lines.
-struct Row<'a> {
+struct NodeLine<'a> {
     node: u64,
     class: u32,
     features: &'a [u8],
@@ -90,7 +90,7 @@ struct Row<'a> {
 fn read_nodes(path: &Path, budget: &Budget) -> Result<(Csr, Labels)> {
     let bytes = Bytes::open(path, budget)?;
     let text = Text { path, bytes: &bytes };
-    let mut rows: Vec<Row> =
+    let mut rows: Vec<NodeLine> =
         text.parse(body(&text, 3)?, |_| Vec::new(), add_row)?.into_iter().flatten().collect();
     if rows.is_empty() {
         return Err(Error::format(path, "contains no nodes"));
@@ -110,7 +110,7 @@ fn read_nodes(path: &Path, budget: &Budget) -> Result<(Csr, Labels)> {
     Ok((matrix(&text, rows)?, labels))
 }
 
-fn add_row<'a>(rows: &mut Vec<Row<'a>>, line: &'a [u8]) -> Result<(), String> {
+fn add_row<'a>(rows: &mut Vec<NodeLine<'a>>, line: &'a [u8]) -> Result<(), String> {
     if line.trim_ascii().is_empty() {
         return Ok(());
     }
@@ -121,7 +121,7 @@ fn add_row<'a>(rows: &mut Vec<Row<'a>>, line: &'a [u8]) -> Result<(), String> {
     let node = whole(node).ok_or_else(|| format!("{} is not a node number", shown(node)))?;
     let number = whole(class).and_then(|class| u32::try_from(class).ok()).filter(|&class| class != u32::MAX);
     let class = number.ok_or_else(|| format!("{} is not a class number", shown(class)))?;
-    rows.push(Row { node, class, features, bits: bits(features) });
+    rows.push(NodeLine { node, class, features, bits: bits(features) });
     Ok(())
 }
 
@@ -139,7 +139,7 @@ fn bits(features: &[u8]) -> Option<(usize, Vec<u32>)> {
     Some((length as usize, ones))
 }
 
-fn matrix(text: &Text, mut rows: Vec<Row>) -> Result<Csr> {
+fn matrix(text: &Text, mut rows: Vec<NodeLine>) -> Result<Csr> {
     let widths: Option<Vec<usize>> = rows.iter().map(|row| row.bits.as_ref().map(|bits| bits.0)).collect();
     let width = widths.as_deref().and_then(<[usize]>::first).copied();
     let dense = widths.is_some_and(|widths| widths.iter().all(|&other| Some(other) == width));

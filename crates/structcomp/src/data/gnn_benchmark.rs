@@ -6,7 +6,7 @@
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::Head,
+    bytes::FileHead,
     edges::Nodes,
     npz::Archive,
     sparse_arrays::{Layout, SparseArrays},
@@ -21,7 +21,7 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-fn recognizes(head: &Head) -> bool {
+fn recognizes(head: &FileHead) -> bool {
     match head.names.is_empty() {
         true => Archive::of_head(head).is_some_and(|archive| is_one(&archive)),
         false => only_in(&head.path, &head.names).is_some(),
@@ -41,7 +41,7 @@ fn only_in(folder: &Path, names: &[String]) -> Option<PathBuf> {
 
 fn read(path: &Path, options: &Options) -> Result<Parts> {
     let path = match path.is_dir() {
-        true => only_in(path, &Head::of(path)?.names)
+        true => only_in(path, &FileHead::of(path)?.names)
             .ok_or_else(|| Error::format(path, "does not contain exactly one gnn-benchmark .npz file"))?,
         false => path.to_owned(),
     };

@@ -1,13 +1,13 @@
 //! A binary `.scg` graph as a dataset without features.
 
-use super::{EdgeSource, Format, Options, Parts, bytes::Head};
+use super::{EdgeSource, Format, Options, Parts, bytes::FileHead};
 use crate::{Graph, NodeIds, Result, graph::MAGIC};
 use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "scg",
     about: "binary graph written by structcomp, memory-mapped",
-    recognizes: |head: &Head| head.bytes.starts_with(MAGIC),
+    recognizes: |head: &FileHead| head.bytes.starts_with(MAGIC),
     read,
 };
 

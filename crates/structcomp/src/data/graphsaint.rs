@@ -1,6 +1,6 @@
 //! GraphSAINT folders (Flickr, Reddit): adjacency, features, class map and roles.
 
-use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::Head, edges::Nodes};
+use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::FileHead, edges::Nodes};
 use super::{npy, npz::Archive, scipy_npz};
 use crate::{Budget, Error, Features, Labels, Result, Split, SplitSet};
 use serde::{
@@ -12,7 +12,7 @@ use std::{fmt, path::Path};
 pub(crate) const FORMAT: Format = Format {
     name: "graphsaint",
     about: "folder with adj_full.npz, feats.npy, class_map.json and role.json",
-    recognizes: |head: &Head| {
+    recognizes: |head: &FileHead| {
         head.has("adj_full.npz") && (head.has("role.json") || head.has("class_map.json"))
     },
     read,
@@ -58,7 +58,7 @@ fn read_classes(path: &Path, nodes: usize, budget: &Budget) -> Result<Labels> {
     let ClassMap(classes) = read_json(path, budget)?;
     budget.check_items("labels", nodes as u64, 8)?;
     let mut class_of = vec![None; nodes];
-    for (node, Class(class)) in classes {
+    for (node, ClassNumber(class)) in classes {
         let place = usize::try_from(node).ok().and_then(|node| class_of.get_mut(node));
         match place.map(|place| place.replace(class)) {
             Some(None) => {}
@@ -88,7 +88,7 @@ fn read_roles(path: &Path, nodes: usize, budget: &Budget) -> Result<SplitSet> {
 }
 
 /// Pairs of node and class, in file order. JSON keys are strings.
-struct ClassMap(Vec<(u64, Class)>);
+struct ClassMap(Vec<(u64, ClassNumber)>);
 
 impl<'de> Deserialize<'de> for ClassMap {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -102,7 +102,7 @@ impl<'de> Deserialize<'de> for ClassMap {
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ClassMap, M::Error> {
                 let mut entries = Vec::new();
-                while let Some((id, class)) = map.next_entry::<std::borrow::Cow<str>, Class>()? {
+                while let Some((id, class)) = map.next_entry::<std::borrow::Cow<str>, ClassNumber>()? {
                     let wrong = |_| de::Error::custom(format!("'{id}' is not a node number"));
                     entries.push((id.parse().map_err(wrong)?, class));
                 }
@@ -114,25 +114,25 @@ impl<'de> Deserialize<'de> for ClassMap {
 }
 
 #[derive(Clone, Copy)]
-struct Class(u32);
+struct ClassNumber(u32);
 
-impl<'de> Deserialize<'de> for Class {
+impl<'de> Deserialize<'de> for ClassNumber {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct OneClass;
         impl<'de> Visitor<'de> for OneClass {
-            type Value = Class;
+            type Value = ClassNumber;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("a class number")
             }
 
-            fn visit_u64<E: de::Error>(self, class: u64) -> Result<Class, E> {
+            fn visit_u64<E: de::Error>(self, class: u64) -> Result<ClassNumber, E> {
                 // `Labels` uses the largest number for unlabelled nodes.
                 let class = u32::try_from(class).ok().filter(|&class| class != u32::MAX);
-                class.map(Class).ok_or_else(|| E::custom("a class number is too large"))
+                class.map(ClassNumber).ok_or_else(|| E::custom("a class number is too large"))
             }
 
-            fn visit_seq<S: SeqAccess<'de>>(self, _: S) -> Result<Class, S::Error> {
+            fn visit_seq<S: SeqAccess<'de>>(self, _: S) -> Result<ClassNumber, S::Error> {
                 Err(de::Error::custom("nodes have lists of labels; multi-label data is not supported"))
             }
         }

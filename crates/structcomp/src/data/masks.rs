@@ -1,6 +1,6 @@
 //! The ten geom-gcn splits stored next to a dataset: `NAME_split_0.6_0.2_K.npz`, three masks each.
 
-use super::{bytes::Head, npz::Archive};
+use super::{bytes::FileHead, npz::Archive};
 use crate::{Budget, Error, Result, Split, SplitSet};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(crate) fn geom_gcn_splits(
     nodes: usize,
     budget: &Budget,
 ) -> Result<Option<(SplitSet, Vec<PathBuf>)>> {
-    let head = Head::of(folder)?;
+    let head = FileHead::of(folder)?;
     let mut found: Vec<(u32, &str)> = head.names.iter().filter_map(|name| numbered(name)).collect();
     found.sort_unstable();
     if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {

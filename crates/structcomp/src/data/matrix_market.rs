@@ -40,11 +40,11 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
     // A short file may claim many nodes, and each takes a row start and a count.
     options.budget.check_items(&format!("a graph of {rows} nodes"), rows as u64, 12)?;
     let edges = match (matrix.layout, matrix.has_values && options.weights) {
-        (Layout::Coordinate { .. }, false) => RawEdges::Small(matrix.entries(|pair, _| pair)?),
-        (Layout::Coordinate { .. }, true) => {
+        (MarketLayout::Coordinate { .. }, false) => RawEdges::Small(matrix.entries(|pair, _| pair)?),
+        (MarketLayout::Coordinate { .. }, true) => {
             RawEdges::SmallWeighted(matrix.entries(|pair, value| (pair, value))?)
         }
-        (Layout::Array, weighted) => {
+        (MarketLayout::Array, weighted) => {
             let values = matrix.values()?;
             let listed = matrix.places().zip(values).filter(|(_, value)| *value != 0.0);
             match weighted {
@@ -62,8 +62,8 @@ pub(crate) fn open_matrix(path: &Path, budget: &Budget) -> Result<Features> {
     let bytes = Bytes::open(path, budget)?;
     let matrix = Matrix::of(Text { path, bytes: &bytes })?;
     let features = match matrix.layout {
-        Layout::Coordinate { .. } => matrix.to_sparse(budget).map(Features::Sparse),
-        Layout::Array => matrix.to_dense(budget).map(Features::Dense),
+        MarketLayout::Coordinate { .. } => matrix.to_sparse(budget).map(Features::Sparse),
+        MarketLayout::Array => matrix.to_dense(budget).map(Features::Dense),
     };
     features.map_err(|error| match error {
         Error::Input(what) => Error::format(path, what),
@@ -72,14 +72,14 @@ pub(crate) fn open_matrix(path: &Path, budget: &Budget) -> Result<Features> {
 }
 
 #[derive(Clone, Copy)]
-enum Layout {
+enum MarketLayout {
     Coordinate { entries: u64 },
     Array,
 }
 
 struct Matrix<'a> {
     text: Text<'a>,
-    layout: Layout,
+    layout: MarketLayout,
     has_values: bool,
     symmetric: bool,
     rows: usize,
@@ -110,8 +110,8 @@ impl<'a> Matrix<'a> {
         let size = |word| whole(word).filter(|&size| size <= u32::MAX as u64);
         let sizes: Option<Vec<u64>> = words(size_line).map(size).collect();
         let (rows, cols, layout) = match (coordinate, sizes.as_deref()) {
-            (true, Some(&[rows, cols, entries])) => (rows, cols, Layout::Coordinate { entries }),
-            (false, Some(&[rows, cols])) => (rows, cols, Layout::Array),
+            (true, Some(&[rows, cols, entries])) => (rows, cols, MarketLayout::Coordinate { entries }),
+            (false, Some(&[rows, cols])) => (rows, cols, MarketLayout::Array),
             _ => {
                 let expected = if coordinate { "rows, columns and entries" } else { "rows and columns" };
                 return Err(text.fault(size_line, format!("expected {expected}, found {}", shown(size_line))));
@@ -142,7 +142,7 @@ impl<'a> Matrix<'a> {
             Ok(())
         };
         let entries = self.text.parse(self.body, |_| Vec::new(), entry)?.concat();
-        if let Layout::Coordinate { entries: announced } = self.layout {
+        if let MarketLayout::Coordinate { entries: announced } = self.layout {
             self.expect_entries(announced, entries.len())?;
         }
         Ok(entries)

@@ -6,7 +6,7 @@
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::{Bytes, Head},
+    bytes::{Bytes, FileHead},
     edges::{Nodes, RawEdges},
     text::{Text, decimal, lines, pieces, shown, whole, words},
 };
@@ -19,15 +19,15 @@ pub(crate) const FORMAT: Format =
 
 /// A file called `.graph`, or one that is consistent with its header in every respect. An edge list
 /// whose first line looks like a header is not.
-fn recognizes(head: &Head) -> bool {
+fn recognizes(head: &FileHead) -> bool {
     let name = head.path.to_string_lossy();
     let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
     head.is_text() && (name.ends_with(".graph") || fits_header(head).unwrap_or(false))
 }
 
-fn fits_header(head: &Head) -> Option<bool> {
+fn fits_header(head: &FileHead) -> Option<bool> {
     let start = Text { path: &head.path, bytes: &head.bytes };
-    let header = Header::of(&start).ok().filter(|header| header.edges > 0)?;
+    let header = MetisHeader::of(&start).ok().filter(|header| header.edges > 0)?;
     if rows(&head.bytes[header.body..]) > header.nodes {
         return Some(false);
     }
@@ -59,7 +59,7 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
     Ok(Parts { nodes, edges: EdgeSource::Raw(edges), notes, files, ..Parts::default() })
 }
 
-struct Header<'a> {
+struct MetisHeader<'a> {
     nodes: usize,
     edges: u64,
     /// Numbers at the start of each line that are not neighbours.
@@ -70,7 +70,7 @@ struct Header<'a> {
     body: usize,
 }
 
-impl<'a> Header<'a> {
+impl<'a> MetisHeader<'a> {
     fn of(text: &Text<'a>) -> Result<Self> {
         let mut body = 0;
         let line = loop {
@@ -121,8 +121,8 @@ struct Lists {
     weights: Vec<f32>,
 }
 
-fn header_and_lists<'a>(text: &Text<'a>, want_weights: bool) -> Result<(Header<'a>, Vec<Lists>)> {
-    let header = Header::of(text)?;
+fn header_and_lists<'a>(text: &Text<'a>, want_weights: bool) -> Result<(MetisHeader<'a>, Vec<Lists>)> {
+    let header = MetisHeader::of(text)?;
     let counts: Vec<usize> = pieces(&text.bytes[header.body..]).into_par_iter().map(rows).collect();
     let first: Vec<usize> = counts
         .iter()
@@ -153,7 +153,12 @@ fn rows(text: &[u8]) -> usize {
     lines(text).filter(|(_, line)| !line.starts_with(b"%")).count()
 }
 
-fn neighbours(header: &Header, want_weights: bool, lists: &mut Lists, line: &[u8]) -> Result<(), String> {
+fn neighbours(
+    header: &MetisHeader,
+    want_weights: bool,
+    lists: &mut Lists,
+    line: &[u8],
+) -> Result<(), String> {
     if line.starts_with(b"%") {
         return Ok(());
     }
@@ -270,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_file_is_detected_only_if_it_is_consistent_with_its_header() {
-        let is_metis = |text: &str| with_file("x.txt", text, |path| recognizes(&Head::of(path).unwrap()));
+        let is_metis = |text: &str| with_file("x.txt", text, |path| recognizes(&FileHead::of(path).unwrap()));
         assert!(is_metis("3 2\n2\n1 3\n2\n"));
         assert!(is_metis("% weighted\n2 1 1\n2 4\n1 4\n"));
         for edge_list in [

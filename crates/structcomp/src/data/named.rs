@@ -5,7 +5,7 @@
 
 mod verify;
 
-pub use verify::{FileState, Progress, Stage, Verified};
+pub use verify::{FileStage, FileState, Progress, Verified};
 #[cfg(feature = "download")]
 pub(crate) use verify::{hash_file, state_of};
 

@@ -1,7 +1,7 @@
 //! NumPy's `.npz` archives: a zip of `.npy` members, stored or deflated.
 
 use super::{
-    bytes::Head,
+    bytes::FileHead,
     npy::{Array, data_start},
 };
 use crate::{Budget, Error, MappedFile, Result};
@@ -35,7 +35,7 @@ impl Archive {
     }
 
     /// The archive, if the first bytes and the directory are those of a zip file.
-    pub(crate) fn of_head(head: &Head) -> Option<Self> {
+    pub(crate) fn of_head(head: &FileHead) -> Option<Self> {
         let zipped = head.bytes.starts_with(b"PK\x03\x04");
         zipped.then(|| Self::open(&head.path, &Budget::default()).ok()).flatten()
     }

@@ -3,7 +3,7 @@
 
 mod binary;
 
-use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::Head, edges::Nodes};
+use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::FileHead, edges::Nodes};
 use super::{
     edges::RawEdges,
     number_rows::{parse_rows, width},
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const FORMAT: Format = Format {
     name: "ogb",
     about: "node-property folder of the Open Graph Benchmark, with raw/ and split/",
-    recognizes: |head: &Head| {
+    recognizes: |head: &FileHead| {
         let raw = head.path.join("raw");
         head.has("raw")
             && (raw.join("data.npz").exists() || csv(&raw, "edge").is_some() || is_heterogeneous(&raw))
@@ -29,14 +29,15 @@ fn read(folder: &Path, options: &Options) -> Result<Parts> {
         let what = "has several node types (triplet-type-list); heterogeneous graphs are not supported";
         return Err(Error::format(&raw, what));
     }
-    let mut reader = Reader { budget: options.budget, nodes: 0, parts: Parts::default() };
+    let mut reader = OgbReader { budget: options.budget, nodes: 0, parts: Parts::default() };
     match raw.join("data.npz").exists() {
         true => reader.read_binary(&raw)?,
         false => reader.read_text(&raw)?,
     }
     reader.parts.nodes = Nodes::Count(reader.nodes);
     reader.read_split(&folder.join("split"))?;
-    let mapped = Head::of(folder)?.has("mapping").then(|| Head::of(&folder.join("mapping"))).transpose()?;
+    let mapped =
+        FileHead::of(folder)?.has("mapping").then(|| FileHead::of(&folder.join("mapping"))).transpose()?;
     if let Some(name) = mapped.iter().flat_map(|m| &m.names).find(|name| name.starts_with("nodeidx2")) {
         reader.parts.notes.push(format!("the publisher's node ids are in mapping/{name}"));
     }
@@ -53,13 +54,13 @@ fn is_heterogeneous(raw: &Path) -> bool {
     csv(raw, "triplet-type-list").is_some()
 }
 
-struct Reader {
+struct OgbReader {
     budget: Budget,
     nodes: usize,
     parts: Parts,
 }
 
-impl Reader {
+impl OgbReader {
     fn read_text(&mut self, raw: &Path) -> Result<()> {
         let path = self.need(raw, "num-node-list")?;
         let nodes = self.read_count(&path)?;
@@ -164,7 +165,7 @@ impl Reader {
     }
 
     fn read_split(&mut self, folder: &Path) -> Result<()> {
-        let names = if folder.is_dir() { Head::of(folder)?.names } else { Vec::new() };
+        let names = if folder.is_dir() { FileHead::of(folder)?.names } else { Vec::new() };
         let Some(name) = names.into_iter().find(|name| csv(&folder.join(name), "train").is_some()) else {
             return Ok(());
         };

@@ -33,7 +33,7 @@ pub(crate) enum Global {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Tuple,
     List,
     /// `items` alternates keys and values.
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
 /// A composite value.
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     pub(crate) items: Vec<Value<'a>>,
     pub(crate) args: Value<'a>,
     pub(crate) state: Value<'a>,
@@ -76,12 +76,12 @@ impl<'a> Pickle<'a> {
     }
 
     pub(crate) fn tuple(&self, value: Value) -> Option<&[Value<'a>]> {
-        self.node(value).filter(|node| node.kind == Kind::Tuple).map(|node| &node.items[..])
+        self.node(value).filter(|node| node.kind == ValueKind::Tuple).map(|node| &node.items[..])
     }
 
     /// Looks up a key of a dictionary.
     pub(crate) fn field(&self, dict: Value, name: &str) -> Option<Value<'a>> {
-        let dict = self.node(dict).filter(|node| node.kind == Kind::Dict)?;
+        let dict = self.node(dict).filter(|node| node.kind == ValueKind::Dict)?;
         let (pairs, _) = dict.items.as_chunks::<2>();
         // As in Python, the last of equal keys wins.
         pairs.iter().rev().find(|[key, _]| *key == Value::Bytes(name.as_bytes())).map(|&[_, value]| value)
@@ -114,9 +114,9 @@ impl<'a> Reader<'a, '_> {
                 b'r' => self.memoize(Self::four_bytes)?,
                 b'h' => self.recall(start)?,
                 b'(' => self.mark()?,
-                b')' => self.push_node(Kind::Tuple, Vec::new())?,
-                b'}' => self.push_node(Kind::Dict, Vec::new())?,
-                b']' => self.push_node(Kind::List, Vec::new())?,
+                b')' => self.push_node(ValueKind::Tuple, Vec::new())?,
+                b'}' => self.push_node(ValueKind::Dict, Vec::new())?,
+                b']' => self.push_node(ValueKind::List, Vec::new())?,
                 0x81 | b'R' => self.call(start)?,
                 b'b' => self.set_state(start)?,
                 b'U' => self.string(Self::one_byte)?,
@@ -126,7 +126,7 @@ impl<'a> Reader<'a, '_> {
                 b'M' => self.take().and_then(|n| self.push(Value::Int(u16::from_le_bytes(n) as i64)))?,
                 b't' => {
                     let items = self.popped_to_mark(start)?;
-                    self.push_node(Kind::Tuple, items)?
+                    self.push_node(ValueKind::Tuple, items)?
                 }
                 0x85..=0x87 => self.short_tuple((opcode - 0x84) as usize, start)?,
                 b'N' => self.push(Value::None)?,
@@ -224,7 +224,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn push_node(&mut self, kind: Kind, items: Vec<Value<'a>>) -> Result<()> {
+    fn push_node(&mut self, kind: ValueKind, items: Vec<Value<'a>>) -> Result<()> {
         self.push_object(Node { kind, items, args: Value::None, state: Value::None })
     }
 
@@ -297,7 +297,7 @@ impl<'a> Reader<'a, '_> {
             return Err(self.wrong(at, "a value is missing"));
         }
         let items = self.stack.split_off(self.stack.len() - length);
-        self.push_node(Kind::Tuple, items)
+        self.push_node(ValueKind::Tuple, items)
     }
 
     fn call(&mut self, at: usize) -> Result<()> {
@@ -305,7 +305,12 @@ impl<'a> Reader<'a, '_> {
         let Value::Global(global) = callee else {
             return Err(self.wrong(at, "the callee is not a name"));
         };
-        self.push_object(Node { kind: Kind::Object(global), items: Vec::new(), args, state: Value::None })
+        self.push_object(Node {
+            kind: ValueKind::Object(global),
+            items: Vec::new(),
+            args,
+            state: Value::None,
+        })
     }
 
     fn top_node(&mut self, at: usize) -> Result<&mut Node<'a>> {
@@ -323,7 +328,8 @@ impl<'a> Reader<'a, '_> {
 
     fn set_items(&mut self, at: usize) -> Result<()> {
         let items = self.popped_to_mark(at)?;
-        let holds_pairs = matches!(self.top_node(at)?.kind, Kind::Dict | Kind::Object(Global::DefaultDict));
+        let holds_pairs =
+            matches!(self.top_node(at)?.kind, ValueKind::Dict | ValueKind::Object(Global::DefaultDict));
         if !holds_pairs || items.len() % 2 == 1 {
             return Err(self.wrong(at, "expected a dictionary and pairs of keys and values"));
         }
@@ -342,7 +348,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn extend_top_list(&mut self, items: &[Value<'a>], at: usize) -> Result<()> {
-        if self.top_node(at)?.kind != Kind::List {
+        if self.top_node(at)?.kind != ValueKind::List {
             return Err(self.wrong(at, "expected a list"));
         }
         self.top_node(at)?.items.extend(items);
@@ -377,7 +383,7 @@ mod tests {
         let list = pickle.field(pickle.root, "a").unwrap();
         let node = pickle.node(list).unwrap();
         let expected = [Value::Int(1), Value::Int(-2), Value::Int(300), Value::None, Value::Bool(true)];
-        assert_eq!((node.kind, &node.items[..]), (Kind::List, &expected[..]));
+        assert_eq!((node.kind, &node.items[..]), (ValueKind::List, &expected[..]));
         assert_eq!(pickle.field(pickle.root, "b"), None);
         for length in 0..with_mark.len() {
             assert!(read(&with_mark[..length]).is_err(), "cut to {length}");

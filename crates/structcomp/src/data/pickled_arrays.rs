@@ -1,6 +1,6 @@
 //! NumPy arrays and scipy matrices stored in a pickle.
 
-use super::pickle::{Global, Kind, Pickle, Value};
+use super::pickle::{Global, Pickle, Value, ValueKind};
 use crate::Csr;
 
 /// Why a value is not the expected array or matrix.
@@ -33,7 +33,7 @@ impl Dtype {
 impl<'a> PickledArray<'a> {
     /// The array described by `_reconstruct` and its state `(version, shape, dtype, fortran, bytes)`.
     pub(crate) fn from(pickle: &Pickle<'a>, value: Value) -> Result<Self, Fault> {
-        let object = pickle.node(value).filter(|node| node.kind == Kind::Object(Global::Reconstruct));
+        let object = pickle.node(value).filter(|node| node.kind == ValueKind::Object(Global::Reconstruct));
         let object = object.ok_or("is not a NumPy array")?;
         let made_from = pickle.tuple(object.args).and_then(|args| args.first());
         if made_from != Some(&Value::Global(Global::Ndarray)) {
@@ -81,7 +81,7 @@ impl<'a> PickledArray<'a> {
 
 /// Reads `dtype('i4', …)`; the second item of its state is the byte order.
 fn dtype_of(pickle: &Pickle, value: Value) -> Result<Dtype, Fault> {
-    let object = pickle.node(value).filter(|node| node.kind == Kind::Object(Global::Dtype));
+    let object = pickle.node(value).filter(|node| node.kind == ValueKind::Object(Global::Dtype));
     let object = object.ok_or("an array has no type")?;
     let order = pickle.tuple(object.state).and_then(|state| state.get(1));
     if order != Some(&Value::Bytes(b"<")) {
@@ -107,7 +107,7 @@ fn sizes(pickle: &Pickle, shape: Value) -> Option<Vec<usize>> {
 
 /// The matrix in a pickled `csr_matrix`.
 pub(crate) fn sparse_matrix(pickle: &Pickle) -> Result<Csr, Fault> {
-    let object = pickle.node(pickle.root).filter(|node| node.kind == Kind::Object(Global::CsrMatrix));
+    let object = pickle.node(pickle.root).filter(|node| node.kind == ValueKind::Object(Global::CsrMatrix));
     let state = object.ok_or("is not a scipy csr_matrix")?.state;
     let field = |name: &str| pickle.field(state, name).ok_or_else(|| format!("the matrix has no {name}"));
     let array = |name: &str| {

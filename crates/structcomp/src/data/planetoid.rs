@@ -5,10 +5,10 @@
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::{Bytes, Head},
+    bytes::{Bytes, FileHead},
     edges::{Nodes, RawEdges},
     masks,
-    pickle::{Global, Kind, Pickle, Value},
+    pickle::{Global, Pickle, Value, ValueKind},
     pickled_arrays::{Fault, one_hot_classes, sparse_matrix},
 };
 use crate::{Budget, Csr, Error, Features, Labels, Result, Split, SplitSet, graph::MAX_NODES};
@@ -25,12 +25,12 @@ pub(crate) const FORMAT: Format = Format {
 const PUBLIC_VALIDATION: usize = 500;
 
 /// The datasets whose graph is in the folder.
-fn names(head: &Head) -> impl Iterator<Item = &str> {
+fn names(head: &FileHead) -> impl Iterator<Item = &str> {
     head.names.iter().filter_map(|name| name.strip_prefix("ind.")?.strip_suffix(".graph"))
 }
 
 fn read(path: &Path, options: &Options) -> Result<Parts> {
-    let head = Head::of(path)?;
+    let head = FileHead::of(path)?;
     let found: Vec<&str> = names(&head).collect();
     let &[name] = &found[..] else {
         return Err(match found.is_empty() {
@@ -194,13 +194,13 @@ impl Folder<'_> {
         self.unpickle("graph", |pickle, bytes| {
             let graph = pickle
                 .node(pickle.root)
-                .filter(|node| matches!(node.kind, Kind::Dict | Kind::Object(Global::DefaultDict)));
+                .filter(|node| matches!(node.kind, ValueKind::Dict | ValueKind::Object(Global::DefaultDict)));
             let graph = graph.ok_or("is not a dictionary of neighbour lists")?;
             let (pairs, _) = graph.items.as_chunks::<2>();
             if pairs.len() > nodes {
                 return Err(format!("has {} nodes, but there are {nodes} rows of features", pairs.len()));
             }
-            let list = |value: &Value| pickle.node(*value).filter(|node| node.kind == Kind::List);
+            let list = |value: &Value| pickle.node(*value).filter(|node| node.kind == ValueKind::List);
             let lists = pairs.iter().map(|[key, value]| list(value).map(|list| (key, &list.items)));
             let lists: Vec<_> = lists.collect::<Option<_>>().ok_or("a node has no neighbour list")?;
             // A list shared by many nodes could make more edges than the file has bytes.

@@ -2,7 +2,7 @@
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::Head,
+    bytes::FileHead,
     edges::Nodes,
     npz::Archive,
     sparse_arrays::{Layout, SparseArrays},
@@ -17,7 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-fn recognizes(head: &Head) -> bool {
+fn recognizes(head: &FileHead) -> bool {
     Archive::of_head(head).is_some_and(|archive| archive.has("format") && archive.has("shape"))
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct SparseArrays<'a> {
 }
 
 /// Row and column of every entry.
-enum Places {
+enum EntryPlaces {
     /// Start of each row (or column), and the other index of each entry.
     Compressed(Vec<u64>, Vec<u32>),
     Pairs(Vec<u32>, Vec<u32>),
@@ -94,7 +94,7 @@ impl<'a> SparseArrays<'a> {
         let places = self.places()?;
         let values = self.values(places.len())?;
         let (offsets, columns, values) = match (self.layout, places) {
-            (Layout::Csr, Places::Compressed(offsets, columns)) => (offsets, columns, values),
+            (Layout::Csr, EntryPlaces::Compressed(offsets, columns)) => (offsets, columns, values),
             (_, places) => {
                 let pairs = self.pairs(&places);
                 drop(places);
@@ -105,7 +105,7 @@ impl<'a> SparseArrays<'a> {
         Csr::new(self.cols, offsets, columns, values).map_err(|error| self.wrong("data", error.to_string()))
     }
 
-    fn places(&self) -> Result<Places> {
+    fn places(&self) -> Result<EntryPlaces> {
         match self.layout {
             Layout::Csr => self.compressed(self.rows, self.cols),
             Layout::Csc => self.compressed(self.cols, self.rows),
@@ -116,12 +116,12 @@ impl<'a> SparseArrays<'a> {
                     let what = format!("has {} items, but row has {}", columns.len(), rows.len());
                     return Err(self.wrong("col", what));
                 }
-                Ok(Places::Pairs(rows, columns))
+                Ok(EntryPlaces::Pairs(rows, columns))
             }
         }
     }
 
-    fn compressed(&self, rows: usize, cols: usize) -> Result<Places> {
+    fn compressed(&self, rows: usize, cols: usize) -> Result<EntryPlaces> {
         let starts = self.archive.array(&self.name("indptr"))?.to_i64(self.budget)?;
         let mut indices = self.indices("indices", cols)?;
         if starts.len() != rows + 1 {
@@ -134,10 +134,10 @@ impl<'a> SparseArrays<'a> {
         }
         // scipy allows unused space after the last row.
         indices.truncate(end as usize);
-        Ok(Places::Compressed(starts.into_iter().map(|start| start as u64).collect(), indices))
+        Ok(EntryPlaces::Compressed(starts.into_iter().map(|start| start as u64).collect(), indices))
     }
 
-    fn coordinates(&self) -> Result<Places> {
+    fn coordinates(&self) -> Result<EntryPlaces> {
         let name = self.name("coords");
         let array = self.archive.array(&name)?;
         let [2, entries] = array.shape[..] else {
@@ -147,7 +147,7 @@ impl<'a> SparseArrays<'a> {
         let narrow = |from: usize, below: usize| -> Result<Vec<u32>> {
             self.narrow("coords", array.i64_range(from..from + entries, self.budget)?, below)
         };
-        Ok(Places::Pairs(narrow(0, self.rows)?, narrow(entries, self.cols)?))
+        Ok(EntryPlaces::Pairs(narrow(0, self.rows)?, narrow(entries, self.cols)?))
     }
 
     fn indices(&self, name: &str, below: usize) -> Result<Vec<u32>> {
@@ -172,13 +172,13 @@ impl<'a> SparseArrays<'a> {
     }
 
     /// Row and column of each entry packed into one number, in file order.
-    fn pairs(&self, places: &Places) -> Vec<u64> {
+    fn pairs(&self, places: &EntryPlaces) -> Vec<u64> {
         let pack = |row: u32, column: u32| (row as u64) << 32 | column as u64;
         match places {
-            Places::Pairs(rows, columns) => {
+            EntryPlaces::Pairs(rows, columns) => {
                 rows.par_iter().zip(columns).map(|(&row, &column)| pack(row, column)).collect()
             }
-            Places::Compressed(starts, indices) => {
+            EntryPlaces::Compressed(starts, indices) => {
                 let mut pairs = vec![0; indices.len()];
                 pairs.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
                     let first = chunk * CHUNK;
@@ -206,7 +206,7 @@ impl<'a> SparseArrays<'a> {
     }
 }
 
-impl Places {
+impl EntryPlaces {
     fn len(&self) -> usize {
         match self {
             Self::Compressed(_, indices) => indices.len(),

@@ -4,7 +4,7 @@
 use super::edges::{Nodes, RawEdges};
 use super::table::NodeTable;
 use super::table::files::{open_features, open_labels};
-use super::{EdgeSource, Format, Options, Parts, Table, bytes::Head, recognize};
+use super::{EdgeSource, Format, Options, Parts, Table, bytes::FileHead, recognize};
 use crate::{Error, Features, Labels, NodeIds, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use std::path::{Path, PathBuf};
 pub(crate) const FORMAT: Format = Format {
     name: "tables",
     about: "folder with edges.csv (or .tsv, .txt, .parquet), optionally nodes.* or features.*, and labels.*",
-    recognizes: |head: &Head| !members(head, &["edges"]).is_empty(),
+    recognizes: |head: &FileHead| !members(head, &["edges"]).is_empty(),
     read,
 };
 
 const ENDINGS: [&str; 8] = ["parquet", "csv", "tsv", "txt", "npy", "npz", "mtx", "json"];
 
 /// The folder's files of these names with a supported extension, compressed or not.
-fn members(head: &Head, names: &[&str]) -> Vec<PathBuf> {
+fn members(head: &FileHead, names: &[&str]) -> Vec<PathBuf> {
     let files = names.iter().flat_map(|name| ENDINGS.map(|ending| format!("{name}.{ending}")));
     let packed = files.flat_map(|file| ["", ".gz", ".zst"].map(|packing| format!("{file}{packing}")));
     packed.filter(|file| head.has(file)).map(|file| head.path.join(file)).collect()
 }
 
 /// The only file of these names, if there is one.
-fn member(head: &Head, names: &[&str]) -> Result<Option<PathBuf>> {
+fn member(head: &FileHead, names: &[&str]) -> Result<Option<PathBuf>> {
     let mut files = members(head, names);
     match &files[..] {
         [one, another, ..] => {
@@ -38,7 +38,7 @@ fn member(head: &Head, names: &[&str]) -> Result<Option<PathBuf>> {
 }
 
 fn read(folder: &Path, options: &Options) -> Result<Parts> {
-    let head = Head::of(folder)?;
+    let head = FileHead::of(folder)?;
     let none = || Error::format(folder, "has no file edges.*");
     let edges = member(&head, &["edges"])?.ok_or_else(none)?;
     let nodes = member(&head, &["nodes", "features"])?;

@@ -122,7 +122,7 @@ fn batch_norm_a_second_encoder_and_a_readout_are_what_they_say() {
     let z = own.embed(&graph, &x).unwrap();
     let sums = column_sums(z.values(), 4);
     assert!(sums.iter().zip(&shift).all(|(sum, &shift)| (sum / 30.0 - shift as f64).abs() < 1e-4));
-    let squares = column_products(z.values(), z.values(), 4);
+    let squares = crate::matrix::column_moments(z.values(), z.values(), 4).1;
     for (j, square) in squares.iter().enumerate() {
         let deviation = (square / 30.0 - (shift[j] as f64).powi(2)).sqrt();
         assert!((deviation - scale[j] as f64).abs() < 1e-3, "{deviation}");

@@ -1,4 +1,4 @@
-//! Clusters found in an embedding, and how they agree with classes.
+//! K-means on an embedding, and how its clusters agree with the classes.
 
 mod agreement;
 
@@ -10,24 +10,23 @@ use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Settings of k-means. Centres start at rows drawn far from each other (k-means++) and move by
-/// Lloyd's method; the best of several starts is kept.
+/// Settings of k-means: k-means++ initialization, Lloyd's algorithm, and the best of several restarts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KMeans {
-    /// How many clusters there shall be.
+    /// Number of clusters.
     pub clusters: usize,
-    /// How often to start anew.
+    /// Number of initializations.
     pub restarts: usize,
-    /// How often the centres move, at the most.
+    /// Iterations of Lloyd's algorithm at most.
     pub max_iterations: usize,
 }
 
-/// What k-means found.
+/// The result of k-means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clustering {
     /// The cluster of each row.
     pub of: Vec<u32>,
-    /// The squared distances of all rows to the mean of their cluster, added up.
+    /// The sum of squared distances of the rows to the mean of their cluster.
     pub inertia: f64,
 }
 
@@ -42,10 +41,10 @@ impl KMeans {
     pub fn cluster(&self, x: &Features, seed: Seed) -> Result<Clustering> {
         let (clusters, rows) = (self.clusters, x.rows());
         if clusters == 0 || clusters > rows {
-            return Err(Error::Input(format!("{rows} rows cannot make {clusters} clusters")));
+            return Err(Error::Input(format!("cannot make {clusters} clusters from {rows} rows")));
         }
         if self.restarts == 0 || self.max_iterations == 0 {
-            return Err(Error::Input("k-means needs one restart and one iteration at least".into()));
+            return Err(Error::Input("k-means needs at least one restart and one iteration".into()));
         }
         let squares = squares(x);
         let start = |restart: usize| {
@@ -53,7 +52,7 @@ impl KMeans {
             let centres = spread_out(x, &squares, clusters, &mut rng);
             lloyd(x, &squares, centres, self.max_iterations)
         };
-        // Of equally good ones the first is kept.
+        // The first of equally good ones is kept.
         let best = (1..self.restarts).fold(start(0), |best, restart| {
             let next = start(restart);
             if next.inertia < best.inertia { next } else { best }
@@ -89,13 +88,13 @@ impl Centre {
         Self::new(place)
     }
 
-    /// The squared distance to a row; rounding must not make it negative.
+    /// The squared distance to a row, which rounding must not make negative.
     fn distance(&self, x: &Features, squares: &[f64], row: usize) -> f64 {
         (squares[row] - 2.0 * rows::dot(x, row, &self.place) + self.square).max(0.0)
     }
 }
 
-/// k-means++: each next centre is a row drawn with the chance of its squared distance to those before.
+/// k-means++: each centre is a row drawn with probability proportional to its squared distance from the nearest centre so far.
 fn spread_out(x: &Features, squares: &[f64], clusters: usize, rng: &mut Rng) -> Vec<Centre> {
     let mut centres = vec![Centre::at_row(x, rng.random_range(0..x.rows()))];
     let mut nearest = vec![f64::INFINITY; x.rows()];
@@ -110,14 +109,14 @@ fn spread_out(x: &Features, squares: &[f64], clusters: usize, rng: &mut Rng) -> 
             left -= distance;
             left < 0.0
         });
-        // Where all rows lie on centres already, any is as good.
+        // If every row is a centre already, any row will do.
         let row = drawn.unwrap_or_else(|| rng.random_range(0..x.rows()));
         centres.push(Centre::at_row(x, row));
     }
     centres
 }
 
-/// Moves each centre to the mean of the rows nearest to it until no row changes sides.
+/// Moves each centre to the mean of its rows until no row changes its cluster.
 fn lloyd(x: &Features, squares: &[f64], mut centres: Vec<Centre>, max_iterations: usize) -> Clustering {
     let mut of = assign(x, squares, &centres);
     for _ in 0..max_iterations {
@@ -134,8 +133,8 @@ fn lloyd(x: &Features, squares: &[f64], mut centres: Vec<Centre>, max_iterations
     Clustering { inertia: distances.iter().sum(), of }
 }
 
-/// The nearest centre of each row, the first of several. A centre that is nearest to no row gets
-/// the row that lies farthest from its own, so that no cluster is empty.
+/// The nearest centre of each row, the first of equally near ones. A centre without rows gets the row that is
+/// farthest from its own centre, so that no cluster is empty.
 fn assign(x: &Features, squares: &[f64], centres: &[Centre]) -> Vec<u32> {
     let nearest = |row: usize| {
         let mut best = (0, f64::INFINITY);
@@ -162,7 +161,7 @@ fn assign(x: &Features, squares: &[f64], centres: &[Centre]) -> Vec<u32> {
     of
 }
 
-/// The mean of each cluster, from partial sums whose number does not depend on that of threads.
+/// The mean of each cluster, from partial sums over blocks that do not depend on the number of threads.
 fn means(x: &Features, of: &[u32], clusters: usize) -> Vec<Centre> {
     let (cols, block) = (x.cols(), of.len().div_ceil(64).max(1024));
     let partial: Vec<(Vec<f64>, Vec<f64>)> = of
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn two_heaps_are_found_with_the_inertia_computed_by_hand() {
+    fn two_groups_are_found_with_the_inertia_computed_by_hand() {
         // Means 1 and 11: 1 + 0 + 1 and 1 + 0 + 1.
         let found = two(&line(&[0.0, 1.0, 2.0, 10.0, 11.0, 12.0]));
         assert!((found.inertia - 4.0).abs() < 1e-12);
@@ -229,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn the_first_centres_lie_in_different_heaps() {
-        // A hundred rows at 0, and one each at 1000 and -1000, which a uniform draw would miss.
+    fn initial_centres_lie_in_different_groups() {
+        // 100 rows at 0 and one each at 1000 and -1000, which a uniform draw would miss.
         let mut values = vec![0.0; 100];
         values.extend([1000.0, -1000.0]);
         let x = line(&values);

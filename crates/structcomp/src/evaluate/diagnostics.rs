@@ -1,27 +1,30 @@
-//! What theory says of training on clusters, in numbers: how far clusters are from the graph, what that can
-//! cost a loss, and what leaving members out does.
+//! The paper's theory in numbers for a given graph: how far clusters are from the graph, how much that can change a
+//! loss, and what DropMember does.
 
 use crate::matrix::{View, sum_of_products, symmetric_product};
 use crate::nn::first_layer;
-use crate::{Compressed, DropMember, Encoder, Error, Features, Gap, Graph, Partition, Result, Seed};
+use crate::{
+    Compressed, Dataset, Dense, DropMember, Encoder, Error, Features, Fitted, Gap, Graph, Partition, Result,
+    Seed,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Theory on a graph, its clusters and an encoder, of which only the weights W are looked at.
+/// The paper's quantities for a graph, its clusters and the weights W of an encoder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnostics {
     /// ‖P'Pᵀ − Â^k‖ for one and two hops.
     pub gaps: Vec<Gap>,
     /// The mean length of f(u) − f(v) over edges.
     pub edges: EdgeLoss,
-    /// The spectral contrastive loss of both views.
+    /// The spectral contrastive loss of two views.
     pub spectral: SpectralLoss,
-    /// The view with members left out, over many draws.
+    /// The mean and variance of DropMember over many draws.
     pub drop_member: Moments,
 }
 
-/// A loss over edges for sums over neighbours f = AXW and for sums over clusters f = P'ᵀXW, and how far they
-/// may be apart: |nodes − clusters| ≤ apart ≤ bound, with R = A − P'P'ᵀ.
+/// The mean length of f(u) − f(v) over edges, for sums over neighbours f = AXW and for sums over clusters
+/// f = P'P'ᵀXW. They differ by |nodes − clusters| ≤ apart ≤ bound, with R = A − P'P'ᵀ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EdgeLoss {
     /// With sums over neighbours.
@@ -30,9 +33,9 @@ pub struct EdgeLoss {
     pub clusters: f64,
     /// The mean length of (RXW)_u − (RXW)_v over edges.
     pub apart: f64,
-    /// √2 ‖R‖ ‖X‖₂ ‖W‖₂, which always holds.
+    /// √2 ‖R‖ ‖X‖₂ ‖W‖₂, a bound that always holds.
     pub bound: f64,
-    /// ‖R‖ max‖x‖ ‖W‖₂ as the paper prints it, which need not hold.
+    /// ‖R‖ max‖x‖ ‖W‖₂, the bound in the paper, which can fail.
     pub printed_bound: f64,
 }
 
@@ -41,26 +44,26 @@ pub struct EdgeLoss {
 pub struct SpectralLoss {
     /// Over nodes, each with the row of its cluster.
     pub nodes: f64,
-    /// Over clusters weighted by size, which is the same.
+    /// Over clusters weighted by size, which is equal.
     pub weighted: f64,
-    /// Over clusters weighted alike, as models train on them.
+    /// Over clusters with equal weights, as in training.
     pub alike: f64,
 }
 
-/// Means of the members that are kept, beside what statistics expects of them.
+/// The means over kept members, compared with what is expected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moments {
-    /// How many draws.
+    /// Number of draws.
     pub draws: usize,
-    /// The variance seen over that expected, κΣ: near 1.
+    /// Observed over expected variance κΣ: near 1.
     pub variance_ratio: f64,
-    /// The square of the mean's distance from that of all members, over what so many draws leave: near 1
-    /// where there is no bias.
+    /// The squared distance of the mean over draws from the mean of all members, over its expectation without bias:
+    /// near 1 if there is no bias.
     pub bias_ratio: f64,
 }
 
 impl Diagnostics {
-    /// Computes all of it; this takes a few matrices of a row a node.
+    /// Computes all of them; this needs memory for a few matrices with one row per node.
     pub fn of(
         graph: &Graph,
         compressed: &Compressed,
@@ -81,7 +84,7 @@ impl Diagnostics {
             )));
         }
         if graph.edges() == 0 {
-            return Err(Error::Input("a graph without edges has no loss over edges to look at".into()));
+            return Err(Error::Input("a graph without edges has no loss over edges".into()));
         }
         let (weight, outputs) = encoder.linear_map();
         let gaps = [1, 2].map(|hops| Gap::of(graph, partition, hops, seed));
@@ -100,7 +103,7 @@ impl Diagnostics {
         })
     }
 
-    /// A line for each, as a name, a number and what it is.
+    /// One line per quantity: a name, its value and a description.
     pub fn rows(&self) -> Vec<(&'static str, String, String)> {
         let Self { gaps, edges, spectral, drop_member } = self;
         let mut rows: Vec<_> = gaps
@@ -114,19 +117,19 @@ impl Diagnostics {
         rows.extend([
             ("edges", short(edges.nodes), "mean ‖f(u) − f(v)‖ over edges, f by neighbours".into()),
             ("", short(edges.clusters), "the same, f by clusters".into()),
-            ("", short((edges.nodes - edges.clusters).abs()), "the difference, at most".into()),
-            ("", short(edges.apart), "mean ‖(RXW)_u − (RXW)_v‖, at most".into()),
+            ("", short((edges.nodes - edges.clusters).abs()), "the difference, at most the next line".into()),
+            ("", short(edges.apart), "mean ‖(RXW)_u − (RXW)_v‖, at most the next line".into()),
             ("", short(edges.bound), "√2 ‖R‖ ‖X‖ ‖W‖".into()),
-            ("", short(edges.printed_bound), "the paper's bound, which is no theorem".into()),
+            ("", short(edges.printed_bound), "the paper's bound, which can fail".into()),
             ("spectral", short(spectral.nodes), "loss on nodes".into()),
-            ("", short(spectral.weighted), "on clusters weighted by size: the same".into()),
-            ("", short(spectral.alike), "on clusters weighted alike".into()),
+            ("", short(spectral.weighted), "on clusters weighted by size: equal".into()),
+            ("", short(spectral.alike), "on clusters with equal weights".into()),
             (
                 "kept",
                 short(drop_member.variance_ratio),
-                format!("variance over that expected, {} draws", drop_member.draws),
+                format!("observed over expected variance, {} draws", drop_member.draws),
             ),
-            ("", short(drop_member.bias_ratio), "squared bias over what so many draws leave".into()),
+            ("", short(drop_member.bias_ratio), "squared bias over its expectation without bias".into()),
         ]);
         rows
     }
@@ -140,67 +143,76 @@ impl EdgeLoss {
         weight: &[f32],
         outputs: usize,
     ) -> Self {
-        let nodes = graph.nodes();
-        let mut h = vec![0.0; nodes * outputs];
+        let mut h = vec![0.0; graph.nodes() * outputs];
         first_layer::forward(x, weight, outputs, &mut h);
-        let row = |h: &[f32], at: u32| h[at as usize * outputs..][..outputs].to_vec();
-        let summed = |out: &mut [f32], of: &[u32]| {
-            for &other in of {
-                out.iter_mut().zip(&h[other as usize * outputs..]).for_each(|(out, h)| *out += h);
-            }
+        let near = sums_of_rows(&h, outputs, graph.nodes(), |node| graph.neighbors(node));
+        let of_cluster =
+            sums_of_rows(&h, outputs, partition.clusters(), |cluster| partition.members(cluster));
+        let [nodes, clusters, apart] = mean_lengths(graph, partition, &near, &of_cluster, outputs);
+        let inside = |node: u32| {
+            graph.neighbors(node).iter().filter(|&&other| partition.of(node) == partition.of(other)).count()
         };
-        let mut near = vec![0.0; h.len()];
-        near.par_chunks_mut(outputs)
-            .enumerate()
-            .for_each(|(node, out)| summed(out, graph.neighbors(node as u32)));
-        let mut of_cluster = vec![0.0; partition.clusters() * outputs];
-        of_cluster
-            .par_chunks_mut(outputs)
-            .enumerate()
-            .for_each(|(cluster, out)| summed(out, partition.members(cluster as u32)));
-
-        // The mean over edges of the three lengths, each edge met from both sides.
-        let sums = |node: u32| {
-            let (own, own_cluster) = (row(&near, node), row(&of_cluster, partition.of(node)));
-            let mut sums = [0f64; 3];
-            let mut inside = 0u64;
-            for &other in graph.neighbors(node) {
-                inside += u64::from(partition.of(node) == partition.of(other));
-                let (to, to_cluster) = (row(&near, other), row(&of_cluster, partition.of(other)));
-                let mut squares = [0f64; 3];
-                for k in 0..outputs {
-                    let by_nodes = (own[k] - to[k]) as f64;
-                    let by_clusters = (own_cluster[k] - to_cluster[k]) as f64;
-                    squares[0] += by_nodes * by_nodes;
-                    squares[1] += by_clusters * by_clusters;
-                    squares[2] += (by_nodes - by_clusters).powi(2);
-                }
-                sums.iter_mut().zip(squares).for_each(|(sum, square)| *sum += square.sqrt());
-            }
-            (sums, inside)
-        };
-        let all: Vec<_> = (0..nodes as u32).into_par_iter().map(sums).collect();
-        let entries = graph.targets().len() as f64;
-        let mean = |at: usize| all.iter().map(|(sums, _)| sums[at]).sum::<f64>() / entries;
-        let inside: u64 = all.iter().map(|(_, inside)| inside).sum();
+        let inside: usize = (0..graph.nodes() as u32).into_par_iter().map(inside).sum();
         let squares: f64 = partition.sizes().map(|size| (size as f64).powi(2)).sum();
-        // ‖R‖² = 2m + Σ s² − 4 (edges inside), of which `inside` counts each twice.
-        let r = (entries + squares - 2.0 * inside as f64).max(0.0).sqrt();
-        let mut buffer = vec![0f32; x.cols()];
+        // ‖R‖² = 2m + Σ s² − 4 (edges inside clusters), where `inside` counts each edge twice.
+        let r = (graph.targets().len() as f64 + squares - 2.0 * inside as f64).max(0.0).sqrt();
+        let mut row = vec![0f32; x.cols()];
         let mut longest = 0f64;
-        for node in 0..nodes {
-            x.write_row(node, &mut buffer);
-            longest = longest.max(sum_of_products(&buffer, &buffer).sqrt());
+        for node in 0..graph.nodes() {
+            x.write_row(node, &mut row);
+            longest = longest.max(sum_of_products(&row, &row).sqrt());
         }
-        let w = spectral_norm(&Features::Dense(dense(weight, outputs)));
-        Self {
-            nodes: mean(0),
-            clusters: mean(1),
-            apart: mean(2),
-            bound: 2f64.sqrt() * r * spectral_norm(x) * w,
-            printed_bound: r * longest * w,
-        }
+        let w = spectral_norm(&Features::Dense(Dense::computed(outputs, weight.to_vec())));
+        let bound = 2f64.sqrt() * r * spectral_norm(x) * w;
+        Self { nodes, clusters, apart, bound, printed_bound: r * longest * w }
     }
+}
+
+/// For each of `count` sets of rows, their sum.
+fn sums_of_rows<'a>(
+    rows: &[f32],
+    width: usize,
+    count: usize,
+    set: impl Fn(u32) -> &'a [u32] + Sync,
+) -> Vec<f32> {
+    let mut sums = vec![0.0; count * width];
+    sums.par_chunks_mut(width).enumerate().for_each(|(at, sum)| {
+        for &row in set(at as u32) {
+            sum.iter_mut().zip(&rows[row as usize * width..]).for_each(|(sum, value)| *sum += value);
+        }
+    });
+    sums
+}
+
+/// The mean length over edges of f(u) − f(v): with f by neighbours, by clusters, and for their difference.
+fn mean_lengths(
+    graph: &Graph,
+    partition: &Partition,
+    near: &[f32],
+    of_cluster: &[f32],
+    width: usize,
+) -> [f64; 3] {
+    let rows = |node: u32| {
+        let own = &near[node as usize * width..][..width];
+        own.iter().zip(&of_cluster[partition.of(node) as usize * width..][..width])
+    };
+    let of_node = |node: u32| {
+        let mut sums = [0f64; 3];
+        for &other in graph.neighbors(node) {
+            let mut squares = [0f64; 3];
+            for ((near, cluster), (near_other, cluster_other)) in rows(node).zip(rows(other)) {
+                let (by_nodes, by_clusters) = ((near - near_other) as f64, (cluster - cluster_other) as f64);
+                squares[0] += by_nodes * by_nodes;
+                squares[1] += by_clusters * by_clusters;
+                squares[2] += (by_nodes - by_clusters).powi(2);
+            }
+            sums.iter_mut().zip(squares).for_each(|(sum, square)| *sum += square.sqrt());
+        }
+        sums
+    };
+    // Each edge is met from both sides.
+    let all: Vec<[f64; 3]> = (0..graph.nodes() as u32).into_par_iter().map(of_node).collect();
+    [0, 1, 2].map(|at| all.iter().map(|sums| sums[at]).sum::<f64>() / graph.targets().len() as f64)
 }
 
 impl SpectralLoss {
@@ -221,7 +233,7 @@ impl SpectralLoss {
     }
 }
 
-/// By the matrices AᵀΩA and BᵀΩB, whose product has the second sum as its trace.
+/// By the matrices AᵀΩA and BᵀΩB: the trace of their product is the second sum.
 fn spectral(a: &[f32], b: &[f32], width: usize, weights: &[f64]) -> f64 {
     let scaled = |rows: &[f32]| -> Vec<f32> {
         let scale = |(row, weight): (&[f32], &f64)| {
@@ -278,12 +290,7 @@ impl Moments {
     }
 }
 
-fn dense(values: &[f32], cols: usize) -> crate::Dense {
-    let rows = values.len() / cols.max(1);
-    crate::Dense::new(rows, cols, values.to_vec()).unwrap_or_else(|_| unreachable!("weights are a matrix"))
-}
-
-/// The largest singular value, by powers of XᵀX.
+/// The largest singular value, by power iteration with XᵀX.
 fn spectral_norm(x: &Features) -> f64 {
     let (rows, cols) = (x.rows(), x.cols());
     let mut v: Vec<f32> = (0..cols).map(|at| 1.0 + (at % 7) as f32 / 7.0).collect();
@@ -306,14 +313,27 @@ fn spectral_norm(x: &Features) -> f64 {
     norm
 }
 
+impl Fitted {
+    /// The paper's bounds for this graph, its clusters and the trained encoder.
+    pub fn diagnostics(&self, data: &Dataset) -> Result<Diagnostics> {
+        let Some(partition) = &self.partition else {
+            return Err(Error::Input("the model has no clusters to look at".into()));
+        };
+        let x = self.features(data)?;
+        let compressed = Compressed::new(&x, partition)?;
+        let how = self.settings.training.drop_member;
+        Diagnostics::of(&data.graph, &compressed, &self.encoder, how, self.settings.seed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dense, Inputs, Training};
+    use crate::{Inputs, Training};
 
     #[test]
-    fn a_star_breaks_the_printed_bound_and_keeps_the_other() {
-        // Equal features and one weight of 1: nodes differ by their degree, clusters of ten do not.
+    fn a_star_violates_the_printed_bound_and_keeps_the_other() {
+        // With equal features and a weight of 1, nodes differ by their degree, clusters of ten do not.
         let edges: Vec<(u32, u32)> = (1..2000).map(|leaf| (0, leaf)).collect();
         let graph = Graph::from_edges(2000, &edges).unwrap();
         let partition = Partition::new((0..2000).map(|node| node / 10).collect()).unwrap();
@@ -325,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn all_holds_on_a_synthetic_graph() {
+    fn bounds_and_moments_hold_on_a_synthetic_graph() {
         let demo = crate::data::Synthetic::named("demo").unwrap().generate(Seed(1)).unwrap();
         let x = demo.features.unwrap();
         let partition = crate::Partitioning { clusters: Some(150), ..Default::default() };

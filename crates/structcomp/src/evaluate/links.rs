@@ -1,4 +1,4 @@
-//! Links told from an embedding: edges held out of a graph, and how they rank among non-edges.
+//! Link prediction: how held-out edges rank among non-edges.
 
 use super::rows;
 use crate::{EdgeList, Error, Features, Graph, Result, Seed};
@@ -6,29 +6,29 @@ use rand::seq::index;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// How well scores tell edges from non-edges.
+/// How well scores separate edges from non-edges.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LinkScore {
-    /// The area under the ROC curve: how often an edge scores above a non-edge, a tie counting half.
+    /// Area under the ROC curve: how often an edge scores above a non-edge, where a tie counts half.
     pub auc: f64,
-    /// The precision at each edge's score, averaged over the edges. Equal scores are taken
-    /// together, as scikit-learn does.
+    /// Average precision: the precision at each edge's score, averaged over the edges. Equal scores count together,
+    /// as in scikit-learn.
     pub average_precision: f64,
 }
 
-/// A graph without some of its edges, which are to be told from as many non-edges.
+/// A graph without some of its edges, which are to be predicted among as many non-edges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldOut {
-    /// All nodes, and the edges that are left.
+    /// All nodes and the remaining edges.
     pub graph: Graph,
-    /// The edges taken out, as `(smaller, larger)` in ascending order.
+    /// The held-out edges, as `(smaller, larger)` in ascending order.
     pub positive: Vec<(u32, u32)>,
-    /// As many pairs that are no edge of the whole graph, alike.
+    /// As many pairs that are not edges of the whole graph, in the same form.
     pub negative: Vec<(u32, u32)>,
 }
 
 impl LinkScore {
-    /// Judges the scores of edges and of non-edges; edges should score higher.
+    /// Compares the scores of edges and of non-edges; edges should score higher.
     ///
     /// ```
     /// // Of the four pairs two are in order and one is a tie.
@@ -38,12 +38,10 @@ impl LinkScore {
     /// ```
     pub fn of(positive: &[f32], negative: &[f32]) -> Result<Self> {
         if positive.is_empty() || negative.is_empty() {
-            return Err(Error::Input(
-                "scores of edges and of non-edges are needed, one each at least".into(),
-            ));
+            return Err(Error::Input("expected at least one score of an edge and one of a non-edge".into()));
         }
         if positive.iter().chain(negative).any(|score| score.is_nan()) {
-            return Err(Error::Input("a score is not a number".into()));
+            return Err(Error::Input("a score is NaN".into()));
         }
         let scored =
             |scores: &[f32], edge: bool| scores.iter().map(|&score| (score, edge)).collect::<Vec<_>>();
@@ -51,7 +49,7 @@ impl LinkScore {
         ranked.extend(scored(negative, false));
         ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let (mut edges, mut others, mut area, mut precision) = (0.0, 0.0, 0.0, 0.0);
-        // Not by bits: 0 and -0 are equal scores.
+        // Compared as floats, since 0 and -0 are equal scores.
         for tied in ranked.chunk_by(|a, b| a.0 == b.0) {
             let new_edges = tied.iter().filter(|(_, edge)| *edge).count() as f64;
             let new_others = tied.len() as f64 - new_edges;
@@ -64,17 +62,20 @@ impl LinkScore {
 }
 
 impl HeldOut {
-    /// Takes the share `share` of the edges out of `graph` and draws as many non-edges, both
-    /// uniformly. Nodes that lose all their edges stay.
+    /// Holds out the fraction `share` of the edges of `graph` and draws as many non-edges, both uniformly. SplitNodes that
+    /// lose all their edges stay.
     pub fn draw(graph: &Graph, share: f64, seed: Seed) -> Result<Self> {
         if !(share > 0.0 && share < 1.0) {
             return Err(Error::Input(format!(
-                "the share of edges to hold out is {share}, not between 0 and 1"
+                "the share of edges to hold out is {share}, but must be above 0 and below 1"
             )));
         }
         let count = (share * graph.edges() as f64).round() as usize;
         if count == 0 {
-            return Err(Error::Input(format!("{share} of {} edges is less than one", graph.edges())));
+            return Err(Error::Input(format!(
+                "a share of {share} of {} edges is less than one edge",
+                graph.edges()
+            )));
         }
         let mut chosen = index::sample(&mut seed.stream("held-out edges"), graph.edges(), count).into_vec();
         chosen.sort_unstable();
@@ -89,8 +90,8 @@ impl HeldOut {
         Ok(Self { graph: with_edges(graph, &kept)?, positive, negative })
     }
 
-    /// How well the cosine of two rows tells edges from non-edges. The embedding must come from
-    /// [`graph`](Self::graph) alone: one that has seen the edges held out tells nothing.
+    /// How well the cosine of two rows separates edges from non-edges. The embedding must be computed from
+    /// [`graph`](Self::graph): one that has seen the held-out edges proves nothing.
     pub fn judge(&self, x: &Features) -> Result<LinkScore> {
         if x.rows() != self.graph.nodes() {
             let (rows, nodes) = (x.rows(), self.graph.nodes());
@@ -116,7 +117,7 @@ fn cosine(x: &Features, (u, v): (u32, u32)) -> f32 {
     if lengths > 0.0 { (rows::inner(&a, &b) / lengths) as f32 } else { 0.0 }
 }
 
-/// The graph on the same nodes with these of its edges, and their weights.
+/// The graph on the same nodes with only these of its edges, and their weights.
 fn with_edges(graph: &Graph, edges: &[(u32, u32)]) -> Result<Graph> {
     if graph.weights().is_none() {
         return Graph::from_edges(graph.nodes(), edges);
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_out_and_what_is_left_make_the_graph() {
+    fn held_out_and_remaining_edges_make_the_graph() {
         let graph = ring();
         let held = HeldOut::draw(&graph, 0.25, Seed(2)).unwrap();
         assert_eq!((held.positive.len(), held.negative.len(), held.graph.edges()), (10, 10, 30));
@@ -185,7 +186,7 @@ mod tests {
         for pairs in [&held.positive, &held.negative] {
             assert!(pairs.windows(2).all(|two| two[0] < two[1]), "ascending, so none twice");
         }
-        // Of ten pairs drawn among all, every second time one would be an edge.
+        // Of ten pairs drawn among all, one would be an edge every second time.
         for seed in 0..20 {
             let held = HeldOut::draw(&graph, 0.25, Seed(seed)).unwrap();
             assert!(held.negative.iter().all(|&(u, v)| !graph.has_edge(u, v)));
@@ -196,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn links_are_told_by_the_angle_between_rows() {
+    fn links_are_scored_by_the_angle_between_rows() {
         let held = HeldOut {
             graph: Graph::from_edges(4, &[]).unwrap(),
             positive: vec![(0, 1)],
             negative: vec![(0, 2), (0, 3)],
         };
-        // Node 1 points as node 0 does, 2 elsewhere though far, and 3 nowhere.
+        // Node 1 has nearly the direction of node 0, node 2 another one and is longer, node 3 is zero.
         let x = Dense::new(4, 2, vec![1.0, 1.0, 9.0, 8.0, 100.0, -50.0, 0.0, 0.0]).unwrap();
         let score = held.judge(&Features::Dense(x)).unwrap();
         assert_eq!((score.auc, score.average_precision), (1.0, 1.0));
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_held_out_is_refused() {
+    fn invalid_shares_are_errors() {
         for share in [0.0, 1.0, -0.5, f64::NAN, 0.001] {
             assert!(HeldOut::draw(&ring(), share, Seed(0)).is_err(), "{share}");
         }

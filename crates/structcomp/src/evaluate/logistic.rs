@@ -1,9 +1,9 @@
-//! Logistic regression, one class against the rest, with the objective of liblinear.
+//! Logistic regression, one class against the rest, with liblinear's objective.
 //!
 //! For each class, with y = 1 for its nodes and -1 for all others,
-//! min ½‖(w, b)‖² + C Σ log(1 + exp(-y (w·x + b))): the intercept b is the weight of a feature that
-//! is always 1, and is kept small like the others. The objective is strictly convex, so that any
-//! solver finds the same classifier; liblinear stops at a gradient of 1e-4, ours at 1e-8.
+//! min ½‖(w, b)‖² + C Σ log(1 + exp(-y (w·x + b))): the intercept b is the weight of a constant feature 1 and is
+//! regularized like the others. The objective is strictly convex, so any solver finds the same classifier; liblinear
+//! stops at a gradient of 1e-4, this one at 1e-8.
 
 mod loss;
 mod predict;
@@ -18,13 +18,13 @@ use loss::losses_and_doubts;
 use rayon::prelude::*;
 use samples::Samples;
 
-/// The norm of the gradient, beside that at the start, from which on a solution counts as exact.
+/// The norm of the gradient, relative to the initial one, at which Newton's method stops.
 const TOLERANCE: f64 = 1e-8;
-/// Newton's method takes about ten steps.
+/// Newton's method usually takes about ten steps.
 const MAX_STEPS: usize = 200;
-/// Steps are halved until the objective falls; one that is this short never will.
+/// Steps are halved until the objective decreases; below this length they never will.
 const SHORTEST: f64 = 1e-18;
-/// The equations of sample space are dense, and cost the cube of the number of training nodes.
+/// The equations of sample space are dense and cost the cube of the number of training nodes.
 const MAX_IN_SAMPLE_SPACE: usize = 2000;
 
 /// A trained classifier.
@@ -37,9 +37,9 @@ pub(super) struct Classifier {
 }
 
 impl Classifier {
-    /// Learns to tell the classes of `nodes` apart, given as `(node, class)`.
+    /// Fits the classes of `nodes`, given as `(node, class)`.
     pub(super) fn fit(x: &Features, nodes: &[(u32, u32)], c: f64) -> Result<Self> {
-        // In both spaces the work that all classes share is done once.
+        // In both spaces, work that all classes share is done once.
         let samples = Samples::new(x, nodes.iter().map(|&(node, _)| node).collect());
         let mut classes: Vec<u32> = nodes.iter().map(|&(_, class)| class).collect();
         classes.sort_unstable();
@@ -48,7 +48,7 @@ impl Classifier {
             let space = sample_space::Space::new(samples.gram(), samples.len(), c);
             let groups: Vec<&[u32]> = classes.chunks(sample_space::LANES).collect();
             let solve = |group: &&[u32]| {
-                // Lanes that are left over do again what the last class does.
+                // Unused lanes repeat the last class.
                 let class = |lane: usize| group[lane.min(group.len() - 1)];
                 let signs = |node| std::array::from_fn(|lane| sign(node, class(lane)));
                 let factors = space.solve(&nodes.iter().map(signs).collect::<Vec<_>>(), group.len())?;
@@ -57,7 +57,7 @@ impl Classifier {
             };
             groups.par_iter().map(solve).collect::<Result<Vec<Vec<_>>>>()?.concat()
         } else {
-            let scale = primal::Scale::new(&samples, c)?;
+            let scale = primal::Preconditioner::new(&samples, c)?;
             let solve = |&class: &u32| {
                 let y: Vec<f64> = nodes.iter().map(|node| sign(node, class)).collect();
                 primal::solve(&samples, &scale, &y, c)
@@ -73,16 +73,16 @@ fn sign(&(_, other): &(u32, u32), class: u32) -> f64 {
     if other == class { 1.0 } else { -1.0 }
 }
 
-/// Whether a step of this length lets the objective fall by a fair part of what `slope`, its descent at the
-/// start, promises.
+/// Whether a step of this length decreases the objective enough, given its initial descent `slope` (the Armijo
+/// condition).
 fn falls(start: f64, end: f64, length: f64, slope: f64) -> bool {
-    // Close to the minimum the fall drowns in rounding, while the step is as good as ever.
+    // Close to the minimum the decrease is lost in rounding, though the step is still good.
     end <= start - 1e-4 * length * slope + 1e-12 * start
 }
 
 fn stuck(gradient: f64) -> Error {
     Error::Input(format!(
-        "logistic regression came no closer than a relative gradient of {gradient:.1e}; scale the features or lower C"
+        "logistic regression did not converge (relative gradient {gradient:.1e}); scale the features or lower C"
     ))
 }
 

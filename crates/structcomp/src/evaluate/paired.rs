@@ -1,15 +1,14 @@
-//! Whether one embedding is better than another, judged on the same splits.
+//! Whether one embedding is better than another on the same splits.
 
 use crate::{Error, Result};
 use serde::Serialize;
 
-/// Two series of accuracies on the same splits.
+/// The comparison of two embeddings on the same splits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The mean of the first less that of the second.
+    /// The mean accuracy of the first minus that of the second.
     pub difference: f64,
-    /// How often a difference this large, either way, would come about by chance: the two-sided
-    /// paired t test. Splits of one graph share nodes, which makes this too small rather than too
+    /// The p-value of a two-sided paired t-test. Splits of one graph share nodes, so it is too small rather than too
     /// large.
     pub p_value: f64,
 }
@@ -26,7 +25,7 @@ impl Comparison {
     pub fn paired(a: &[f64], b: &[f64]) -> Result<Self> {
         if a.len() != b.len() || a.len() < 2 {
             return Err(Error::Input(format!(
-                "a paired comparison needs two accuracies or more on the same splits, not {} and {}",
+                "a paired comparison needs two or more accuracies on the same splits, but has {} and {}",
                 a.len(),
                 b.len()
             )));
@@ -38,23 +37,23 @@ impl Comparison {
         let p_value = if variance > 0.0 {
             two_sided(difference / (variance / runs).sqrt(), runs - 1.0)
         } else {
-            // The same on every split: nothing is left to chance.
+            // The same difference on every split: there is no chance involved.
             (difference == 0.0) as u8 as f64
         };
         Ok(Self { difference, p_value })
     }
 }
 
-/// The chance that Student's t with `freedom` degrees of freedom lies as far from 0 as `t`.
+/// The probability that Student's t with `freedom` degrees of freedom is at least as far from 0 as `t`.
 fn two_sided(t: f64, freedom: f64) -> f64 {
     let sum = freedom + t * t;
     incomplete_beta(freedom / sum, t * t / sum, freedom / 2.0, 0.5)
 }
 
-/// The regularised incomplete beta function I_x(a, b) for 0 ≤ x ≤ 1, given `y` = 1 - x too, which
-/// would lose its digits where it is small.
+/// The regularized incomplete beta function I_x(a, b) for 0 ≤ x ≤ 1. `y` = 1 - x is passed too, since computing it
+/// here would lose digits where it is small.
 fn incomplete_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
-    // The fraction converges quickly on this side only; I_x(a, b) = 1 - I_y(b, a).
+    // The fraction converges quickly only on the other side; I_x(a, b) = 1 - I_y(b, a).
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(y, x, b, a);
     }
@@ -65,7 +64,7 @@ fn incomplete_beta(x: f64, y: f64, a: f64, b: f64) -> f64 {
     (a * x.ln() + b * y.ln() - log_beta).exp() / a * beta_fraction(x, a, b)
 }
 
-/// 1 / (1 + d₁ / (1 + d₂ / (1 + …))), from the front by Lentz's method.
+/// 1 / (1 + d₁ / (1 + d₂ / (1 + …))), evaluated from the front by Lentz's method.
 fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     let away_from_zero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
     let (mut value, mut c, mut d) = (1.0, f64::INFINITY, 1.0);
@@ -85,7 +84,7 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     value
 }
 
-/// The logarithm of Γ(x) for x > 0, by Stirling's series far out and Γ(x) = Γ(x + 1) / x before.
+/// The logarithm of Γ(x) for x > 0: Stirling's series for large x, Γ(x) = Γ(x + 1) / x for small x.
 fn ln_gamma(x: f64) -> f64 {
     if x < 15.0 {
         return ln_gamma(x + 1.0) - x.ln();
@@ -102,7 +101,7 @@ mod tests {
     use std::f64::consts::PI;
 
     #[test]
-    fn chances_are_those_of_the_closed_forms() {
+    fn probabilities_match_closed_forms() {
         for t in [1e-6, 0.1, 0.7, 1.0, 2.5, 13.0, 400.0] {
             let closed = [
                 (1.0, 1.0 - 2.0 / PI * f64::atan(t)),
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_are_those_of_the_tables() {
+    fn probabilities_match_tables() {
         // Quantiles of Student's t as printed in tables, three decimals each.
         for (t, freedom, chance) in
             [(2.010, 49.0, 0.05), (2.680, 49.0, 0.01), (2.262, 9.0, 0.05), (1.984, 99.0, 0.05)]

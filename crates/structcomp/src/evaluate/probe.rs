@@ -1,24 +1,24 @@
-//! Which classifier judges an embedding: the paper uses another one for each kind of data.
+//! The classifiers that evaluate an embedding. The paper uses a different one for each kind of dataset.
 
+mod cross_entropy;
 mod fit;
-mod layers;
-mod softmax;
+mod group;
 
 use super::logistic::{Classifier, count_right};
-use super::{Accuracy, Nodes, over_splits};
+use super::{Accuracy, SplitNodes, over_splits};
+use crate::nn::Initial;
 use crate::random::mix;
 use crate::{Error, Features, Labels, Result, Seed, SplitSet};
-use fit::{Fit, Start};
+use fit::ProbeTraining;
 use serde::{Deserialize, Serialize};
 
-/// A classifier that learns from the embeddings of training nodes.
+/// A classifier that is trained on the embeddings of the training nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "name")]
 pub enum Probe {
-    /// Logistic regression with liblinear's objective: the paper's small datasets. `c` weighs the
-    /// training nodes against small weights.
+    /// Logistic regression with liblinear's objective: the paper's small datasets.
     Logistic {
-        /// 1 in the paper's code.
+        /// The weight of the training nodes against the regularization; 1 in the paper's code.
         c: f64,
     },
     /// A network of three layers: the paper's large datasets.
@@ -27,40 +27,40 @@ pub enum Probe {
     Softmax(Softmax),
 }
 
-/// Three linear layers, the first two followed by batch norm, ReLU and dropout, as the reference
-/// network of OGB has them. The paper says no more than "three-layer MLP".
+/// Three linear layers, the first two followed by batch norm, ReLU and dropout, like OGB's reference
+/// network. The paper only says "three-layer MLP".
 ///
-/// It is trained by Adam on the mean cross entropy. Of all epochs the first that is best on the
-/// validation nodes is judged on the test nodes; without validation nodes, the last.
+/// It is trained with Adam on the mean cross entropy. The epoch with the highest validation accuracy is tested, the
+/// first of several; without validation nodes, the last epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Mlp {
-    /// Numbers that a hidden layer gives.
+    /// Width of the hidden layers.
     pub hidden: usize,
-    /// The share of them that is dropped in training.
+    /// Dropout rate of the hidden layers.
     pub dropout: f64,
-    /// The learning rate.
+    /// Adam's learning rate.
     pub learning_rate: f64,
-    /// How often all training nodes are seen.
+    /// Passes over the training nodes.
     pub epochs: usize,
-    /// Training nodes a step; all of them if absent.
+    /// Training nodes per step; all of them if absent.
     pub batch: Option<usize>,
 }
 
-/// One linear layer under the mean cross entropy, trained by Adam.
+/// One linear layer, trained with Adam on the mean cross entropy.
 ///
-/// Of the epochs looked at, the first that is best on the validation nodes is judged on the test
-/// nodes; without validation nodes, the last.
+/// Of the epochs validated, the one with the highest validation accuracy is tested, the first of several; without
+/// validation nodes, the last epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Softmax {
-    /// The learning rate.
+    /// Adam's learning rate.
     pub learning_rate: f64,
-    /// The weight decay, as part of the gradient.
+    /// Weight decay, added to the gradient.
     pub weight_decay: f64,
     /// Steps, each on all training nodes.
     pub epochs: usize,
-    /// Every how many epochs the validation nodes are looked at.
+    /// Epochs from one validation to the next.
     pub interval: usize,
 }
 
@@ -85,10 +85,10 @@ impl Default for Probe {
 }
 
 impl Probe {
-    /// What [`named`](Self::named) knows.
+    /// The names that [`named`](Self::named) accepts.
     pub const NAMES: [&str; 3] = ["logistic", "mlp", "softmax"];
 
-    /// A probe by name, with its settings for a dataset where it has some of its own.
+    /// A probe by name, with the settings for a dataset where there are some.
     pub fn named(name: &str, dataset: &str) -> Result<Self> {
         Ok(match (name, dataset) {
             ("logistic", _) => Self::default(),
@@ -101,20 +101,19 @@ impl Probe {
             ("softmax", _) => Self::Softmax(Softmax::default()),
             _ => {
                 let known = Self::NAMES.join(", ");
-                return Err(Error::Input(format!("there is no probe '{name}', only {known}")));
+                return Err(Error::Input(format!("unknown probe '{name}'; expected one of {known}")));
             }
         })
     }
 
-    /// Whether the seed matters, so that one split can be judged more than once.
+    /// Whether the result depends on the seed, so that one split can be evaluated more than once.
     pub fn draws(&self) -> bool {
         !matches!(self, Self::Logistic { .. })
     }
 
-    /// How often the probe is right on the test nodes of each split.
+    /// The probe's test accuracy on each split.
     ///
-    /// Nodes without a label are left out. The same seed gives the same numbers for any number of
-    /// threads.
+    /// SplitNodes without a label are ignored. The same seed gives the same numbers for any number of threads.
     ///
     /// ```
     /// use structcomp::{Dense, Features, Labels, Probe, Seed, Softmax, Split, SplitSet};
@@ -129,76 +128,90 @@ impl Probe {
     /// ```
     pub fn classify(&self, x: &Features, labels: &Labels, splits: &SplitSet, seed: Seed) -> Result<Accuracy> {
         self.check()?;
-        let key = seed.key("probe");
-        let seed_of = |number: usize| Seed(mix(key ^ mix(number as u64)));
-        let hidden: Vec<usize>;
         let fit = match self {
-            Self::Logistic { c } => {
-                let fit = |_, nodes: Nodes| Ok((Classifier::fit(x, &nodes.train, *c)?, nodes.test));
-                let judged = over_splits(x, labels, splits, fit)?;
-                let right = count_right(x, &judged).into_iter().zip(&judged);
-                let share =
-                    |(right, (_, test)): (usize, &(_, Vec<_>))| 100.0 * right as f64 / test.len() as f64;
-                return Ok(Accuracy::over(right.map(share).collect()));
-            }
-            Self::Mlp(mlp) => {
-                hidden = vec![mlp.hidden; 2];
-                Fit {
-                    hidden: &hidden,
-                    start: Start::Inputs,
-                    dropout: mlp.dropout as f32,
-                    learning_rate: mlp.learning_rate as f32,
-                    weight_decay: 0.0,
-                    epochs: mlp.epochs,
-                    interval: 1,
-                    batch: mlp.batch.unwrap_or(usize::MAX),
-                }
-            }
-            Self::Softmax(softmax) => {
-                let nodes = over_splits(x, labels, splits, |_, nodes| Ok(nodes))?;
-                let seeds: Vec<Seed> = (0..nodes.len()).map(seed_of).collect();
-                let accuracies = softmax.accuracies(x, labels.classes(), &nodes, &seeds);
-                return accuracies
-                    .map(Accuracy::over)
-                    .map_err(|error| Error::Input(format!("a split of '{}': {error}", splits.name)));
-            }
+            Self::Logistic { c } => return logistic(x, labels, splits, *c),
+            Self::Mlp(mlp) => mlp.fit(),
+            Self::Softmax(softmax) => softmax.fit(),
         };
-        let judge = |number: usize, nodes: Nodes| fit.accuracy(x, labels.classes(), &nodes, seed_of(number));
-        over_splits(x, labels, splits, judge).map(Accuracy::over)
+        let nodes = over_splits(x, labels, splits, Ok)?;
+        let key = seed.key("probe");
+        let seeds: Vec<Seed> = (0..nodes.len()).map(|split| Seed(mix(key ^ mix(split as u64)))).collect();
+        let accuracies = fit.accuracies(x, labels.classes(), &nodes, &seeds);
+        accuracies
+            .map(Accuracy::over)
+            .map_err(|error| Error::Input(format!("a split of '{}': {error}", splits.name)))
     }
 
     fn check(&self) -> Result<()> {
-        let wrong = |what: String| Err(Error::Input(what));
+        let invalid = |what: String| Err(Error::Input(what));
         let above_zero = |value: f64| value.is_finite() && value > 0.0;
         match self {
-            Self::Logistic { c } if !above_zero(*c) => wrong(format!("C is {c}, but must be above 0")),
+            Self::Logistic { c } if !above_zero(*c) => invalid(format!("C is {c}, but must be above 0")),
             Self::Mlp(Mlp { learning_rate: rate, .. })
             | Self::Softmax(Softmax { learning_rate: rate, .. })
                 if !above_zero(*rate) =>
             {
-                wrong(format!("the probe's learning rate is {rate}, but must be above 0"))
+                invalid(format!("the probe's learning rate is {rate}, but must be above 0"))
             }
             Self::Mlp(Mlp { epochs: 0, .. }) | Self::Softmax(Softmax { epochs: 0, .. }) => {
-                wrong("a probe needs one epoch at least".into())
+                invalid("a probe needs at least one epoch".into())
             }
             Self::Mlp(mlp) if mlp.hidden == 0 || mlp.batch == Some(0) => {
-                wrong("a probe's hidden width and batch must be at least 1".into())
+                invalid("the probe's hidden width and batch size must be at least 1".into())
             }
             Self::Mlp(mlp) if !(0.0..1.0).contains(&mlp.dropout) => {
-                wrong(format!("the probe's dropout is {}, but must be 0 or more and below 1", mlp.dropout))
+                invalid(format!("the probe's dropout is {}, but must be at least 0 and below 1", mlp.dropout))
             }
             Self::Softmax(Softmax { interval: 0, .. }) => {
-                wrong("validation nodes must be looked at every epoch or less often".into())
+                invalid("the probe's validation interval must be at least one epoch".into())
             }
             Self::Softmax(Softmax { weight_decay: decay, .. }) if !(decay.is_finite() && *decay >= 0.0) => {
-                wrong(format!("the probe's weight decay is {decay}, but must be 0 or more"))
+                invalid(format!("the probe's weight decay is {decay}, but must be at least 0"))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// The probe as reports call it.
+fn logistic(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Accuracy> {
+    let fit = |nodes: SplitNodes| Ok((Classifier::fit(x, &nodes.train, c)?, nodes.test));
+    let fitted = over_splits(x, labels, splits, fit)?;
+    let right = count_right(x, &fitted).into_iter().zip(&fitted);
+    let share = |(right, (_, test)): (usize, &(_, Vec<_>))| 100.0 * right as f64 / test.len() as f64;
+    Ok(Accuracy::over(right.map(share).collect()))
+}
+
+impl Mlp {
+    fn fit(&self) -> ProbeTraining {
+        ProbeTraining {
+            hidden: vec![self.hidden; 2],
+            initial: Initial::Linear,
+            dropout: self.dropout,
+            learning_rate: self.learning_rate,
+            weight_decay: 0.0,
+            epochs: self.epochs,
+            interval: 1,
+            batch: self.batch.unwrap_or(usize::MAX),
+        }
+    }
+}
+
+impl Softmax {
+    fn fit(&self) -> ProbeTraining {
+        ProbeTraining {
+            hidden: Vec::new(),
+            initial: Initial::Glorot,
+            dropout: 0.0,
+            learning_rate: self.learning_rate,
+            weight_decay: self.weight_decay,
+            epochs: self.epochs,
+            interval: self.interval,
+            batch: usize::MAX,
+        }
+    }
+}
+
+/// The name used in reports.
 impl std::fmt::Display for Probe {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! Rows of features, dense or sparse, beside vectors of `f64`.
+//! Products of feature rows, dense or sparse, with vectors of `f64`.
 
 use crate::Features;
 use crate::matrix::{Kernel, Unit};
@@ -27,7 +27,7 @@ pub(super) fn add_scaled(x: &Features, row: usize, scale: f64, out: &mut [f64]) 
     }
 }
 
-/// Whether there are so few zeros that it is quicker to count them in.
+/// Whether so few values are zero that treating all as non-zero is faster.
 pub(super) fn is_dense(x: &Features) -> bool {
     match x {
         Features::Dense(_) => true,
@@ -35,7 +35,7 @@ pub(super) fn is_dense(x: &Features) -> bool {
     }
 }
 
-/// Shows `see` each column and value of a row; zeros of sparse rows are left out.
+/// Calls `see` with each column and value of a row; zeros of sparse rows are skipped.
 #[inline]
 pub(super) fn each(x: &Features, row: usize, mut see: impl FnMut(usize, f32)) {
     match x {
@@ -54,7 +54,7 @@ pub(super) fn inner<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
     product
 }
 
-/// Numbers of a vector of the widest unit, and vectors of sums side by side: enough to keep it busy.
+/// Values in a vector of the widest unit, and independent vectors of sums: enough to keep it busy.
 const LANES: usize = 8;
 const VECTORS: usize = 4;
 
@@ -83,7 +83,7 @@ fn sum_of_products<T: Copy + Into<f64>>(a: &[T], b: &[f64]) -> f64 {
             }
         }
     }
-    // Hidden from the compiler, which else arranges the loop above to suit the sums below, in narrow vectors.
+    // Hidden from the compiler, which would otherwise use narrow vectors in the loop above to suit the sums below.
     let [mut sum, others @ ..] = std::hint::black_box(sums);
     for (a, b) in a_few.iter().zip(b_few) {
         for lane in 0..LANES {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn dense_and_sparse_rows_give_the_product_computed_by_hand() {
-        // Forty-three columns: one full set of lanes, one vector, and three behind it.
+        // 43 columns: one full set of lanes, one vector, and three more.
         let mut values = vec![0.0; 86];
         (values[43], values[46], values[76], values[84]) = (2.0, -1.0, 3.0, 5.0);
         let dense = Features::Dense(Dense::new(2, 43, values).unwrap());

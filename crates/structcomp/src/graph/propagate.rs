@@ -6,7 +6,7 @@ mod pages;
 mod sparse;
 
 use crate::{Dense, Error, Features, Graph, Result};
-use dense::Source;
+use dense::Operand;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, ops::Range};
@@ -86,7 +86,7 @@ impl<'g> Propagation<'g> {
             return Ok(x.into_owned());
         }
         let mut out = vec![0.0; size(x.rows(), x.cols())?];
-        self.dense_power(Source::Features(&x), left, &mut out)?;
+        self.dense_power(Operand::Features(&x), left, &mut out)?;
         Dense::new(x.rows(), x.cols(), out).map(Features::Dense)
     }
 
@@ -105,7 +105,7 @@ impl<'g> Propagation<'g> {
             out.copy_from_slice(x);
             return Ok(());
         }
-        self.dense_power(Source::Values { values: x, width }, hops, out)
+        self.dense_power(Operand::Values { values: x, width }, hops, out)
     }
 
     /// Writes the rows `rows` of Â X to `out`, equal to those of [`hop_into`](Self::hop_into), for

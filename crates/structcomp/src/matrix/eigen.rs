@@ -1,108 +1,60 @@
-//! Small dense symmetric `f64` matrices: Jacobi eigendecomposition and Cholesky factorisation.
+//! Eigenvalues and eigenvectors of small symmetric matrices in `f64`.
 
-use rayon::prelude::*;
+use super::multiply;
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::{MatMut, MatRef, Par};
 
 /// The eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns.
 ///
-/// Jacobi rotations only use basic arithmetic and square roots, which are correctly rounded and so give the
-/// same bits on every machine.
-pub(crate) fn eigen(mut a: Vec<f64>, size: usize) -> (Vec<f64>, Vec<f64>) {
-    // The vectors are rows of `v` until the end, so that a rotation updates two contiguous rows.
-    let mut v: Vec<f64> = (0..size * size).map(|at| (at / size == at % size) as u8 as f64).collect();
-    let total: f64 = a.iter().map(|x| x * x).sum();
-    for _ in 0..64 {
-        let off: f64 = (0..size * size).filter(|at| at / size != at % size).map(|at| a[at] * a[at]).sum();
-        if off <= 1e-26 * total {
-            break;
-        }
-        for p in 0..size {
-            for q in p + 1..size {
-                if let Some((cos, sin)) = rotation(a[p * size + p], a[q * size + q], a[p * size + q]) {
-                    turn_rows(&mut a, size, p, q, cos, sin);
-                    turn_columns(&mut a, size, p, q, cos, sin);
-                    turn_rows(&mut v, size, p, q, cos, sin);
-                }
-            }
-        }
+/// One thread computes them, so the same matrix always gives the same bytes on the same processor. All are NaN
+/// where the matrix holds a value that is not finite.
+pub(crate) fn eigen(a: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
+    let (mut values, mut vectors) = (vec![0.0; size], vec![0.0; size * size]);
+    let need = self_adjoint_evd_scratch::<f64>(size, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    let found = self_adjoint_evd(
+        MatRef::from_row_major_slice(a, size, size),
+        DiagMut::from_slice_mut(&mut values),
+        Some(MatMut::from_column_major_slice_mut(&mut vectors, size, size)),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(need)),
+        Default::default(),
+    );
+    if found.is_err() {
+        return (vec![f64::NAN; size], vec![f64::NAN; size * size]);
     }
-    let mut order: Vec<usize> = (0..size).collect();
-    order.sort_by(|&p, &q| a[q * size + q].total_cmp(&a[p * size + p]));
-    let values = order.iter().map(|&p| a[p * size + p]).collect();
-    (values, (0..size * size).map(|at| v[order[at % size] * size + at / size]).collect())
+    values.reverse();
+    (values, (0..size * size).map(|at| vectors[(size - 1 - at % size) * size + at / size]).collect())
 }
 
-/// Cosine and sine of the rotation that eliminates `pq`; `None` if it is negligible.
-fn rotation(pp: f64, qq: f64, pq: f64) -> Option<(f64, f64)> {
-    if pq == 0.0 || pq.abs() < 1e-18 * (pp.abs() + qq.abs()) {
-        return None;
-    }
-    let theta = (qq - pp) / (2.0 * pq);
-    let tangent = 1f64.copysign(theta) / (theta.abs() + (theta * theta + 1.0).sqrt());
-    let cos = 1.0 / (tangent * tangent + 1.0).sqrt();
-    Some((cos, tangent * cos))
-}
-
-fn turn_rows(a: &mut [f64], size: usize, p: usize, q: usize, cos: f64, sin: f64) {
-    let (above, below) = a.split_at_mut(q * size);
-    for (x, y) in above[p * size..(p + 1) * size].iter_mut().zip(&mut below[..size]) {
-        (*x, *y) = (cos * *x - sin * *y, sin * *x + cos * *y);
-    }
-}
-
-fn turn_columns(a: &mut [f64], size: usize, p: usize, q: usize, cos: f64, sin: f64) {
-    for row in a.chunks_exact_mut(size) {
-        (row[p], row[q]) = (cos * row[p] - sin * row[q], sin * row[p] + cos * row[q]);
-    }
-}
-
-/// Rayleigh-Ritz: the approximate eigenvectors YC of A in the span of Y, from G = YᵀY and H = YᵀAY. Returns
-/// their eigenvalues, largest first, and C.
+/// The best eigenvectors YC of A within the span of a block Y (Rayleigh-Ritz), from G = YᵀY and H = YᵀAY: their
+/// values, largest first, and C.
 pub(crate) fn eigen_within(g: &[f64], h: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
-    // The generalised problem Hc = λGc, reduced to an ordinary one by G = LLᵀ.
-    let inverse = cholesky_inverse(g, size);
-    let back = transposed(&inverse, size);
-    let (values, vectors) = eigen(multiply(&multiply(&inverse, h, size), &back, size), size);
-    (values, multiply(&back, &vectors, size))
+    let t = orthonormalizing(g, size);
+    let back: Vec<f64> = (0..size * size).map(|at| t[at % size * size + at / size]).collect();
+    let (values, vectors) = eigen(&multiply(&multiply(&back, h, size), &t, size), size);
+    (values, multiply(&t, &vectors, size))
 }
 
-/// The inverse of L in G = LLᵀ. Directions in which G is singular are dropped: their rows are zero.
-fn cholesky_inverse(g: &[f64], size: usize) -> Vec<f64> {
-    let mut l = vec![0.0; size * size];
-    let mut inverse = vec![0.0; size * size];
-    for i in 0..size {
-        for j in 0..i {
-            let dot: f64 = (0..j).map(|k| l[i * size + k] * l[j * size + k]).sum();
-            let pivot = l[j * size + j];
-            l[i * size + j] = if pivot > 0.0 { (g[i * size + j] - dot) / pivot } else { 0.0 };
-        }
-        let length = g[i * size + i];
-        let left = length - (0..i).map(|k| l[i * size + k] * l[i * size + k]).sum::<f64>();
-        if left <= 1e-13 * length {
-            continue;
-        }
-        let pivot = left.sqrt();
-        l[i * size + i] = pivot;
-        inverse[i * size + i] = 1.0 / pivot;
-        for j in 0..i {
-            let dot: f64 = (j..i).map(|k| l[i * size + k] * inverse[k * size + j]).sum();
-            inverse[i * size + j] = -dot / pivot;
+/// A direction in which the columns of a block differ by less than this is left out.
+const DEPENDENT: f64 = 1e-12;
+
+/// T for which YT has orthonormal columns, given G = YᵀY. Where columns of Y depend on each other, some columns of
+/// T are zero.
+fn orthonormalizing(g: &[f64], size: usize) -> Vec<f64> {
+    // Columns of Y may differ in length by orders of magnitude, so they are scaled to length one first.
+    let inverse = |length: f64| if length > 0.0 { 1.0 / length.sqrt() } else { 0.0 };
+    let scale: Vec<f64> = g.iter().step_by(size + 1).map(|&square| inverse(square)).collect();
+    let scaled: Vec<f64> =
+        g.iter().enumerate().map(|(at, g)| g * scale[at / size] * scale[at % size]).collect();
+    let (values, mut t) = eigen(&scaled, size);
+    for (row, scale) in t.chunks_exact_mut(size).zip(&scale) {
+        for (x, &value) in row.iter_mut().zip(&values) {
+            *x *= if value > DEPENDENT { scale / value.sqrt() } else { 0.0 };
         }
     }
-    inverse
-}
-
-fn multiply(a: &[f64], b: &[f64], size: usize) -> Vec<f64> {
-    let mut out = vec![0.0; size * size];
-    out.par_chunks_mut(size).zip(a.par_chunks(size)).for_each(|(out, a)| {
-        for (&a, b) in a.iter().zip(b.chunks_exact(size)) {
-            out.iter_mut().zip(b).for_each(|(out, b)| *out += a * b);
-        }
-    });
-    out
-}
-
-fn transposed(a: &[f64], size: usize) -> Vec<f64> {
-    (0..size * size).map(|at| a[at % size * size + at / size]).collect()
+    t
 }
 
 #[cfg(test)]
@@ -110,10 +62,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_matrix_of_three_is_taken_apart() {
-        // The Laplacian of a path: eigenvalues 3, 1, 0.
-        let a = vec![1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0];
-        let (values, v) = eigen(a.clone(), 3);
+    fn the_laplacian_of_a_path_has_its_known_eigenvectors() {
+        // Eigenvalues 3, 1, 0.
+        let a = [1.0, -1.0, 0.0, -1.0, 2.0, -1.0, 0.0, -1.0, 1.0];
+        let (values, v) = eigen(&a, 3);
         for (got, want) in values.iter().zip([3.0, 1.0, 0.0]) {
             assert!((got - want).abs() < 1e-12);
         }
@@ -123,15 +75,48 @@ mod tests {
                 assert!((product - values[c] * v[r * 3 + c]).abs() < 1e-12);
             }
         }
+        assert_eq!(eigen(&[], 0), (vec![], vec![]));
+        assert!(eigen(&[1.0, f64::NAN, f64::NAN, 1.0], 2).0.iter().all(|value| !value.is_finite()));
     }
 
     #[test]
-    fn the_inverse_factor_undoes_the_matrix() {
-        // L = [2 0; 1 3]
-        let inverse = cholesky_inverse(&[4.0, 2.0, 2.0, 10.0], 2);
-        for (got, want) in inverse.iter().zip([0.5, 0.0, -1.0 / 6.0, 1.0 / 3.0]) {
-            assert!((got - want).abs() < 1e-15);
+    fn the_same_matrix_gives_the_same_bytes_wherever_it_lies_in_memory() {
+        let size = 150;
+        let a: Vec<f64> =
+            (0..size * size).map(|at| ((at / size * 7) ^ (at % size * 7)) as f64 % 31.0).collect();
+        let first = eigen(&a, size);
+        for shift in 1..4 {
+            let shifted = [&vec![0.0; shift][..], &a].concat();
+            assert_eq!(eigen(&shifted[shift..], size), first);
         }
-        assert_eq!(cholesky_inverse(&[1.0, 1.0, 1.0, 1.0], 2), [1.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_block_is_made_orthonormal_whatever_its_lengths() {
+        // Columns (1, 0, 0), (1e-5, 1e-5, 0) and (2, 0, 0), which depends on the first.
+        let y = [[1.0, 1e-5, 2.0], [0.0, 1e-5, 0.0], [0.0, 0.0, 0.0]];
+        let g: Vec<f64> = (0..9).map(|at| y.iter().map(|row| row[at / 3] * row[at % 3]).sum()).collect();
+        let t = orthonormalizing(&g, 3);
+        let product = multiply(&multiply(&transposed(&t), &g, 3), &t, 3);
+        for (at, got) in product.iter().enumerate() {
+            let want = if at % 4 == 0 && at < 8 { 1.0 } else { 0.0 };
+            assert!((got - want).abs() < 1e-9, "{product:?}");
+        }
+    }
+
+    fn transposed(t: &[f64]) -> Vec<f64> {
+        (0..9).map(|at| t[at % 3 * 3 + at / 3]).collect()
+    }
+
+    #[test]
+    fn the_best_vectors_of_a_whole_space_are_the_eigenvectors() {
+        // Y = [2 0; 1 3] spans the plane, so the eigenvalues 3 and 1 of A = [2 1; 1 2] are found.
+        let y = [2.0, 0.0, 1.0, 3.0];
+        let yt = [2.0, 1.0, 0.0, 3.0];
+        let h = multiply(&multiply(&yt, &[2.0, 1.0, 1.0, 2.0], 2), &y, 2);
+        let (values, c) = eigen_within(&multiply(&yt, &y, 2), &h, 2);
+        assert!((values[0] - 3.0).abs() < 1e-12 && (values[1] - 1.0).abs() < 1e-12);
+        let v = multiply(&y, &c, 2);
+        assert!((v[0] - v[2]).abs() < 1e-12 && (v[1] + v[3]).abs() < 1e-12, "{v:?}");
     }
 }

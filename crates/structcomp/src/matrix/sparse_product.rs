@@ -4,7 +4,7 @@ use crate::Csr;
 use crate::matrix::{Kernel, Unit};
 use rayon::prelude::*;
 
-/// Rows per task.
+/// SparseRows per task.
 const ROWS: usize = 32;
 /// Columns summed in registers.
 const STRIP: usize = 64;
@@ -18,11 +18,11 @@ pub(crate) fn add_sparse_product(x: &Csr, matrix: &[f32], cols: usize, out: &mut
 pub(crate) fn add_sparse_rows(x: &Csr, first: usize, matrix: &[f32], cols: usize, out: &mut [f32]) {
     let unit = Unit::widest();
     out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(task, out)| {
-        unit.run(Rows { x, first: first + task * ROWS, matrix, cols, out });
+        unit.run(SparseRows { x, first: first + task * ROWS, matrix, cols, out });
     });
 }
 
-struct Rows<'a> {
+struct SparseRows<'a> {
     x: &'a Csr,
     first: usize,
     matrix: &'a [f32],
@@ -30,7 +30,7 @@ struct Rows<'a> {
     out: &'a mut [f32],
 }
 
-impl Kernel for Rows<'_> {
+impl Kernel for SparseRows<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { x, first, matrix, cols, out } = self;

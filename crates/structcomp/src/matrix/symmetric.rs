@@ -1,16 +1,16 @@
-//! `f64` matrices: products, Gram matrices and Cholesky factorisation.
+//! Matrices in `f64`: products, Gram matrices and linear equations.
 //!
-//! Results do not depend on the number of threads.
+//! As for other products, results do not depend on the number of threads.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::{cholesky::llt, matmul::matmul};
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-/// Rows per task.
+/// Rows of a result per task.
 const ROWS: usize = 64;
 
-/// `out += RᵀR` for a row-major R with `cols` columns and a symmetric `out`.
+/// `out += RᵀR`, for R with rows of `cols` values and a symmetric `out`.
 pub(crate) fn add_gram(out: &mut [f64], r: &[f64], cols: usize) {
     let r = MatRef::from_row_major_slice(r, r.len() / cols, cols);
     out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(block, out)| {
@@ -19,7 +19,7 @@ pub(crate) fn add_gram(out: &mut [f64], r: &[f64], cols: usize) {
         let r = r.subcols(first, cols - first);
         matmul(right, Accum::Add, r.transpose().subrows(0, rows), r, 1.0, Par::Seq);
     });
-    // Copies the blocks above the diagonal to below it.
+    // The part left of the blocks is the transpose of the part right of them.
     for row in 0..cols {
         for col in 0..row / ROWS * ROWS {
             out[row * cols + col] = out[col * cols + row];
@@ -27,7 +27,7 @@ pub(crate) fn add_gram(out: &mut [f64], r: &[f64], cols: usize) {
     }
 }
 
-/// The product AB of row-major matrices on one thread; `inner` is the number of columns of A.
+/// The product AB of row-major matrices, on one thread; A has `inner` columns, B as many rows.
 pub(crate) fn multiply(a: &[f64], b: &[f64], inner: usize) -> Vec<f64> {
     let (rows, cols) = (a.len() / inner, b.len() / inner);
     let mut out = vec![0.0; rows * cols];
@@ -37,14 +37,15 @@ pub(crate) fn multiply(a: &[f64], b: &[f64], inner: usize) -> Vec<f64> {
     out
 }
 
-/// The Cholesky factorisation of a positive definite matrix.
+/// The Cholesky factor of a positive definite matrix.
 pub(crate) struct Cholesky {
     factor: Vec<f64>,
     size: usize,
 }
 
 impl Cholesky {
-    /// Factorises a symmetric matrix; `None` if it is not positive definite. Only the upper triangle is read.
+    /// Factors a symmetric matrix; none if it is not positive definite. Only the diagonal and the values right of it
+    /// are read.
     pub(crate) fn new(mut matrix: Vec<f64>, size: usize) -> Option<Self> {
         let a = MatMut::from_column_major_slice_mut(&mut matrix, size, size);
         let need = llt::factor::cholesky_in_place_scratch::<f64>(size, Par::Seq, Default::default());
@@ -54,7 +55,7 @@ impl Cholesky {
         Some(Self { factor: matrix, size })
     }
 
-    /// Solves the equations in place of the right-hand side.
+    /// Replaces the right-hand side by the solution.
     pub(crate) fn solve(&self, side: &mut [f64]) {
         let factor = MatRef::from_column_major_slice(&self.factor, self.size, self.size);
         let side = MatMut::from_column_major_slice_mut(side, self.size, 1);
@@ -69,7 +70,7 @@ mod tests {
 
     #[test]
     fn equations_are_solved() {
-        // 4x + 2y = 2 and 2x + 10y = −8: x = 1, y = −1.
+        // 4x + 2y = 2 and 2x + 10y = -8: x = 1, y = -1.
         let cholesky = Cholesky::new(vec![4.0, 2.0, f64::NAN, 10.0], 2).unwrap();
         let mut side = [2.0, -8.0];
         cholesky.solve(&mut side);

@@ -1,16 +1,16 @@
-//! Products of tall matrices, YᵀZ and YC: entries in `f32`, sums in `f64`.
+//! Products of tall matrices with few columns: YᵀZ and YC, with values in `f32` and sums in `f64`.
 
 use crate::matrix::{Kernel, Unit};
 use rayon::prelude::*;
 
 /// Rows are padded with zeros to a multiple of this.
 pub(crate) const PAD: usize = 16;
-/// Rows of Y, or of YᵀZ, worked on at once, so that what they share is read once.
+/// Rows of Y, or of YᵀZ, computed together, so that the other factor is read once for all of them.
 const ROWS: usize = 4;
-/// The maximum number of partial sums; fixed, so that sums do not depend on the number of threads.
+/// Partial sums at most; fixed, so that sums are the same for any number of threads.
 const PARTS: usize = 64;
 
-/// YᵀZ, `size` by `size`, from rows of `stride` numbers.
+/// YᵀZ, `size` by `size`, from rows of `stride` values.
 pub(crate) fn gram(y: &[f32], z: &[f32], stride: usize, size: usize) -> Vec<f64> {
     let rows = (y.len() / stride).div_ceil(PARTS).max(1024);
     let unit = Unit::widest();
@@ -19,7 +19,7 @@ pub(crate) fn gram(y: &[f32], z: &[f32], stride: usize, size: usize) -> Vec<f64>
         .zip(z.par_chunks(rows * stride))
         .map(|(y, z)| {
             let mut out = vec![0.0; stride * stride];
-            unit.run(Gram { y, z, stride, out: &mut out });
+            unit.run(TallGram { y, z, stride, out: &mut out });
             out
         })
         .collect();
@@ -32,7 +32,7 @@ pub(crate) fn gram(y: &[f32], z: &[f32], stride: usize, size: usize) -> Vec<f64>
     total
 }
 
-/// Y becomes YC, for `c` of `size` by `size`.
+/// Replaces Y by YC, for `c` of `size` by `size`.
 pub(crate) fn rotate(y: &mut [f32], c: &[f64], stride: usize, size: usize) {
     let mut padded = vec![0.0; size * stride];
     for (padded, c) in padded.chunks_exact_mut(stride).zip(c.chunks_exact(size)) {
@@ -42,14 +42,14 @@ pub(crate) fn rotate(y: &mut [f32], c: &[f64], stride: usize, size: usize) {
     y.par_chunks_mut(256 * stride).for_each(|y| unit.run(Rotate { y, c: &padded, stride }));
 }
 
-struct Gram<'a> {
+struct TallGram<'a> {
     y: &'a [f32],
     z: &'a [f32],
     stride: usize,
     out: &'a mut [f64],
 }
 
-impl Kernel for Gram<'_> {
+impl Kernel for TallGram<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { y, z, stride, out } = self;
@@ -82,7 +82,7 @@ impl Kernel for Rotate<'_> {
         let Self { y, c, stride } = self;
         let mut old = vec![0.0; ROWS * stride];
         for y in y.chunks_mut(ROWS * stride) {
-            // The last block may have fewer rows; leftovers of the previous block are computed and ignored.
+            // If the last rows are fewer, the leftovers of the rows before are computed and ignored.
             old[..y.len()].copy_from_slice(y);
             for j in (0..stride).step_by(PAD) {
                 let mut sums = [[0f64; PAD]; ROWS];
@@ -113,8 +113,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn products_are_those_of_the_definition() {
-        // 4099 rows: several partial sums and an incomplete last block.
+    fn products_match_the_definition() {
+        // 4099 rows: several parts, and a last group of rows that is not full.
         let (rows, stride, size) = (4099, 32, 19);
         let value =
             |row: usize, c: usize| if c < size { ((row * 31 + c * 17) % 97) as f32 - 48.0 } else { 0.0 };

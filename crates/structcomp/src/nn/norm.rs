@@ -1,6 +1,6 @@
 //! Batch norm: each column standardised over the rows of a view, then scaled and shifted as learnt.
 
-use crate::matrix::{column_products, column_sums};
+use crate::matrix::{column_moments, mean_and_variance};
 use rayon::prelude::*;
 
 /// Added to variances, so that a constant column is divided by something.
@@ -18,15 +18,8 @@ pub(super) struct Statistics {
 
 impl Statistics {
     fn of(values: &[f32], width: usize) -> Self {
-        let rows = values.len() / width;
-        let mean: Vec<f64> = column_sums(values, width).iter().map(|sum| sum / rows as f64).collect();
-        // Less the mean first: a difference of squares would lose the digits of small variances.
-        let mut centred = values.to_vec();
-        centred.par_chunks_mut(width).for_each(|row| {
-            row.iter_mut().zip(&mean).for_each(|(x, mean)| *x = (*x as f64 - mean) as f32);
-        });
-        let squares = column_products(&centred, &centred, width);
-        Self { mean, variance: squares.iter().map(|sum| sum / rows as f64).collect(), rows }
+        let (mean, variance) = mean_and_variance(values, width);
+        Self { mean, variance, rows: values.len() / width }
     }
 
     /// One over the standard deviation.
@@ -86,8 +79,7 @@ pub(super) fn backward(
     let share = (gradient.len() / statistics.len().max(1)).max(1);
     let views = gradient.chunks_mut(share).zip(standard.chunks(share)).zip(statistics);
     for ((gradient, standard), statistics) in views {
-        let along = column_products(gradient, standard, width);
-        let sums = column_sums(gradient, width);
+        let (sums, along) = column_moments(gradient, standard, width);
         for (at, of) in along.iter().chain(&sums).enumerate() {
             of_learnt[at] += of;
         }

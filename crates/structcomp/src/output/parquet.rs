@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// A matrix as the columns `id`, `label` if there are labels, and one list column.
 pub(super) struct MatrixParquet<'a> {
-    table: Table,
+    table: ParquetTable,
     layout: MatrixLayout<'a>,
     element: FieldRef,
     width: i32,
@@ -43,7 +43,7 @@ impl<'a> MatrixParquet<'a> {
             .set_max_row_group_row_count(Some((GROUP / layout.cols).max(1)))
             .set_column_dictionary_enabled(values.clone(), false)
             .set_column_statistics_enabled(values, EnabledStatistics::None);
-        let table = Table::create(path, fields, properties)?;
+        let table = ParquetTable::create(path, fields, properties)?;
         Ok(Self { table, layout, element, width })
     }
 
@@ -76,7 +76,8 @@ pub(super) fn write_edges(path: &Path, graph: &Graph, ids: &NodeIds) -> Result<(
     if graph.weights().is_some() {
         fields.push(Field::new("weight", DataType::Float32, false));
     }
-    let mut table = Table::create(path, fields, properties().set_max_row_group_row_count(Some(1 << 20)))?;
+    let mut table =
+        ParquetTable::create(path, fields, properties().set_max_row_group_row_count(Some(1 << 20)))?;
     for block in node_blocks(graph, 1 << 20) {
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
         for (u, v, weight) in edges_of(graph, block) {
@@ -99,13 +100,13 @@ fn properties() -> WriterPropertiesBuilder {
 }
 
 /// A Parquet file being written.
-struct Table {
+struct ParquetTable {
     writer: ArrowWriter<AtomicFile>,
     schema: SchemaRef,
     path: PathBuf,
 }
 
-impl Table {
+impl ParquetTable {
     fn create(path: &Path, fields: Vec<Field>, properties: WriterPropertiesBuilder) -> Result<Self> {
         let schema = Arc::new(Schema::new(fields));
         let file = AtomicFile::create(path)?;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 /// A text file, compressed while it is written if requested.
 pub(super) struct TextFile {
-    packed: Packed,
+    packed: Compression,
     path: PathBuf,
 }
 
-enum Packed {
+enum Compression {
     Plain(AtomicFile),
     Gzip(flate2::write::GzEncoder<AtomicFile>),
     Zstd(zstd::stream::write::Encoder<'static, AtomicFile>),
@@ -22,12 +22,12 @@ impl TextFile {
     pub(super) fn create(path: &Path, packing: Packing) -> Result<Self> {
         let file = AtomicFile::create(path)?;
         let packed = match packing {
-            Packing::None => Packed::Plain(file),
+            Packing::None => Compression::Plain(file),
             Packing::Gzip => {
-                Packed::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
+                Compression::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
             }
             Packing::Zstd => {
-                Packed::Zstd(zstd::stream::write::Encoder::new(file, 3).map_err(Error::io(path))?)
+                Compression::Zstd(zstd::stream::write::Encoder::new(file, 3).map_err(Error::io(path))?)
             }
         };
         Ok(Self { packed, path: path.to_owned() })
@@ -35,17 +35,17 @@ impl TextFile {
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.packed {
-            Packed::Plain(file) => file.write(bytes),
-            Packed::Gzip(encoder) => encoder.write_all(bytes).map_err(Error::io(&self.path)),
-            Packed::Zstd(encoder) => encoder.write_all(bytes).map_err(Error::io(&self.path)),
+            Compression::Plain(file) => file.write(bytes),
+            Compression::Gzip(encoder) => encoder.write_all(bytes).map_err(Error::io(&self.path)),
+            Compression::Zstd(encoder) => encoder.write_all(bytes).map_err(Error::io(&self.path)),
         }
     }
 
     pub(super) fn finish(self) -> Result<()> {
         let file = match self.packed {
-            Packed::Plain(file) => Ok(file),
-            Packed::Gzip(encoder) => encoder.finish(),
-            Packed::Zstd(encoder) => encoder.finish(),
+            Compression::Plain(file) => Ok(file),
+            Compression::Gzip(encoder) => encoder.finish(),
+            Compression::Zstd(encoder) => encoder.finish(),
         };
         file.map_err(Error::io(&self.path))?.commit()
     }

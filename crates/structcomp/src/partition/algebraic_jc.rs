@@ -2,7 +2,7 @@
 
 use super::coarsening::laplacian::{Laplacian, VECTORS, random};
 use super::coarsening::matching::matching;
-use super::coarsening::{Groups, Reduction, Rule, Step, coarsened};
+use super::coarsening::{Groups, LevelLimits, Reduction, Rule, coarsened};
 use super::config::{Limits, Method};
 use super::level::Level;
 use super::{Partition, Partitioner};
@@ -49,15 +49,15 @@ impl Partitioner for AlgebraicJc {
 struct Closest;
 
 impl Rule for Closest {
-    fn groups(&mut self, level: &Level, step: Step) -> Groups {
+    fn groups(&mut self, level: &Level, step: LevelLimits) -> Groups {
         let x = relaxed(level, random(level.nodes(), step.key));
         matching(level, step, |u, v| closeness(&x[u as usize], &x[v as usize]))
     }
 }
 
-type Row = [f64; VECTORS];
+type TestVectors = [f64; VECTORS];
 
-fn relaxed(level: &Level, mut x: Vec<Row>) -> Vec<Row> {
+fn relaxed(level: &Level, mut x: Vec<TestVectors>) -> Vec<TestVectors> {
     let laplacian = Laplacian::of(level);
     let mut product = vec![[0.0; VECTORS]; x.len()];
     for _ in 0..SWEEPS {
@@ -70,7 +70,7 @@ fn relaxed(level: &Level, mut x: Vec<Row>) -> Vec<Row> {
     x
 }
 
-fn closeness(x: &Row, y: &Row) -> f64 {
+fn closeness(x: &TestVectors, y: &TestVectors) -> f64 {
     let furthest = x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).fold(0.0, f64::max);
     1.0 / furthest
 }
@@ -85,7 +85,7 @@ mod tests {
         let graph = chords(40, 70, 1);
         for level in levels(&graph) {
             let w = full(&level);
-            let start: Vec<Row> = random(level.nodes(), 3);
+            let start: Vec<TestVectors> = random(level.nodes(), 3);
             let mut x = start.clone();
             for _ in 0..20 {
                 let step = |i: usize, k: usize| {

@@ -46,12 +46,12 @@ const FEW: usize = 2;
 /// state between levels.
 pub(super) trait Rule {
     /// Groups the nodes of `level`, a connected graph.
-    fn groups(&mut self, level: &Level, step: Step) -> Groups;
+    fn groups(&mut self, level: &Level, step: LevelLimits) -> Groups;
 }
 
 /// The constraints on one level of coarsening.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct LevelLimits {
     /// The maximum number of nodes to remove.
     pub(super) most: usize,
     /// Whether the target must be reached. If so, a level that would remove less than a tenth of the
@@ -61,7 +61,7 @@ pub(super) struct Step {
     pub(super) key: u64,
 }
 
-impl Step {
+impl LevelLimits {
     /// Whether these groups remove too few nodes to reach the target.
     pub(super) fn stalls(&self, nodes: usize, groups: &Groups) -> bool {
         self.insist && groups.removed < self.most && groups.removed * 10 < nodes
@@ -184,7 +184,7 @@ fn coarsen(level: Level, target: usize, reduction: Reduction, key: u64, mut rule
         }
         // As in the published code, a level keeps at least one node in a hundred.
         let most = (nodes - target).min(nodes * 99 / 100);
-        let step = Step { most, insist: exact, key: mix(key ^ round as u64) };
+        let step = LevelLimits { most, insist: exact, key: mix(key ^ round as u64) };
         let (label, count) = rule.groups(&level, step).numbered();
         if count == nodes || (!exact && nodes - count <= FEW) {
             break;
@@ -234,8 +234,8 @@ pub(super) mod testing {
         (0..w.len()).map(|u| (0..w.len()).map(|v| entry(u, v)).collect()).collect()
     }
 
-    pub(in crate::partition) fn step(most: usize) -> Step {
-        Step { most, insist: false, key: 5 }
+    pub(in crate::partition) fn step(most: usize) -> LevelLimits {
+        LevelLimits { most, insist: false, key: 5 }
     }
 }
 
@@ -332,7 +332,7 @@ mod tests {
     struct Pairs(u32);
 
     impl Rule for Pairs {
-        fn groups(&mut self, level: &Level, step: Step) -> Groups {
+        fn groups(&mut self, level: &Level, step: LevelLimits) -> Groups {
             let mut groups = Groups::none(level.nodes());
             (0..self.0.min(step.most as u32).min(level.nodes() as u32 / 2))
                 .for_each(|pair| groups.join(&[2 * pair, 2 * pair + 1]));

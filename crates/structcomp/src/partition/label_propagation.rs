@@ -97,7 +97,7 @@ struct Stream<'a> {
 }
 
 /// Moves a node to a cluster, or to any cluster with room if `to` is [`NONE`].
-struct Join {
+struct MoveTo {
     node: u32,
     to: u32,
 }
@@ -150,10 +150,10 @@ impl Stream<'_> {
 }
 
 impl Search for Stream<'_> {
-    type Move = Join;
+    type Move = MoveTo;
     type Note = ();
 
-    fn propose(&self, scratch: &mut Scratch, node: u32) -> ((), Option<Join>) {
+    fn propose(&self, scratch: &mut Scratch, node: u32) -> ((), Option<MoveTo>) {
         if self.graph.degree(node) == 0 {
             return ((), None);
         }
@@ -180,19 +180,19 @@ impl Search for Stream<'_> {
                 best = (joined, size, chance, cluster);
             }
         }
-        ((), (own == NONE || best.3 != own).then_some(Join { node, to: best.3 }))
+        ((), (own == NONE || best.3 != own).then_some(MoveTo { node, to: best.3 }))
     }
 
     fn note(&mut self, _: u32, _: ()) {}
 
-    fn is_stale(&self, join: &Join) -> bool {
+    fn is_stale(&self, join: &MoveTo) -> bool {
         let own = self.label[join.node as usize];
         let touched = |cluster: u32| self.touched[cluster as usize] == self.batch;
         // A neighbour may have been placed since the proposal.
         join.to == NONE || touched(join.to) || (own != NONE && touched(own))
     }
 
-    fn take(&mut self, Join { node, to }: Join) -> bool {
+    fn take(&mut self, MoveTo { node, to }: MoveTo) -> bool {
         let to = if to == NONE { self.any_with_room() } else { to };
         let own = std::mem::replace(&mut self.label[node as usize], to);
         if own != NONE {

@@ -153,10 +153,10 @@ impl<'a> Level<'a> {
     pub(super) fn contract(&self, label: &[u32], count: usize) -> Level<'static> {
         let (starts, members) = group(label, count);
         let groups: Vec<usize> = (0..count).step_by(ROWS).collect();
-        let rows: Vec<Rows> = groups
+        let rows: Vec<CoarseRows> = groups
             .into_par_iter()
             .map(|first| {
-                let mut rows = Rows::default();
+                let mut rows = CoarseRows::default();
                 for c in first..(first + ROWS).min(count) {
                     let members = &members[starts[c] as usize..starts[c + 1] as usize];
                     rows.add(self, label, c as u32, members);
@@ -202,7 +202,7 @@ impl<'a> Level<'a> {
 
 /// Consecutive rows of a coarse graph.
 #[derive(Default)]
-struct Rows {
+struct CoarseRows {
     ends: Vec<u64>,
     targets: Vec<u32>,
     weights: Vec<f32>,
@@ -211,7 +211,7 @@ struct Rows {
     found: Connections,
 }
 
-impl Rows {
+impl CoarseRows {
     fn add(&mut self, level: &Level, label: &[u32], own: u32, members: &[u32]) {
         let degree = members.iter().map(|&u| level.degree(u)).sum();
         self.found.clear(degree);

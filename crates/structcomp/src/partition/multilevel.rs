@@ -24,7 +24,7 @@ use crate::random::mix;
 use crate::{Error, Graph, Result, Seed};
 use cluster::cluster;
 use reduce::reduce;
-use refine::{Cut, Objective, Sizes, Worth, refine};
+use refine::{Cut, Distance, Sizes, Worth, refine};
 use std::borrow::Cow;
 
 pub(super) const METHOD: Method = Method {
@@ -104,7 +104,7 @@ impl Partitioner for Multilevel {
         let seed = seed.key("multilevel partition");
         let part = in_pool(|| match self.refine {
             Refine::Cut => self.split::<Cut>(&Level::finest(graph, weights), sizes, seed),
-            Refine::Objective => self.split::<Objective>(&Level::normalized(graph, weights), sizes, seed),
+            Refine::Objective => self.split::<Distance>(&Level::normalized(graph, weights), sizes, seed),
         });
         let part = part.ok_or_else(|| {
             Error::Input(format!(

@@ -130,7 +130,7 @@ impl Gap {
         };
         let (within, squares) = sum_with(
             graph.nodes(),
-            || (Sums::new(graph.nodes()), Sums::new(partition.clusters())),
+            || (SparseSums::new(graph.nodes()), SparseSums::new(partition.clusters())),
             |(two_hops, to_cluster), node| {
                 for (middle, first) in row(node) {
                     to_cluster.add(partition.of(middle), first);
@@ -209,7 +209,7 @@ fn sum_pairs(nodes: usize, of: impl Fn(u32) -> (f64, f64) + Sync) -> (f64, f64) 
     sum_with(nodes, || (), |_, node| of(node))
 }
 
-/// Sums over all nodes in a fixed order, so that rounding does not depend on the number of threads.
+/// SparseSums over all nodes in a fixed order, so that rounding does not depend on the number of threads.
 fn sum_with<S>(
     nodes: usize,
     scratch: impl Fn() -> S + Sync + Send,
@@ -228,12 +228,12 @@ fn sum_with<S>(
 }
 
 /// A sparse vector of sums over a dense buffer.
-struct Sums {
+struct SparseSums {
     sum: Vec<f64>,
     met: Vec<u32>,
 }
 
-impl Sums {
+impl SparseSums {
     fn new(len: usize) -> Self {
         Self { sum: vec![0.0; len], met: Vec::new() }
     }

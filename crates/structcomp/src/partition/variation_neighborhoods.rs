@@ -3,13 +3,13 @@
 mod costs;
 
 use super::coarsening::laplacian::{Laplacian, WIDTH, axpy, gram, turned};
-use super::coarsening::{Groups, Reduction, Rule, Step, coarsened};
+use super::coarsening::{Groups, LevelLimits, Reduction, Rule, coarsened};
 use super::config::{Limits, Method};
 use super::level::Level;
 use super::{Partition, Partitioner};
 use crate::matrix::eigen::eigen;
 use crate::{Graph, Result, Seed};
-use costs::{Costs, Row, Scratch};
+use costs::{CostBuffers, Costs, Row};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -61,7 +61,7 @@ struct Smoothest {
 }
 
 impl Rule for Smoothest {
-    fn groups(&mut self, level: &Level, step: Step) -> Groups {
+    fn groups(&mut self, level: &Level, step: LevelLimits) -> Groups {
         let laplacian = Laplacian::of(level);
         let b = self.b.take().unwrap_or_else(|| lowest(&laplacian, step.key));
         let a = normalized(&laplacian, &b);
@@ -93,7 +93,7 @@ fn lowest(laplacian: &Laplacian, key: u64) -> Vec<Row> {
 fn normalized(laplacian: &Laplacian, b: &[Row]) -> Vec<Row> {
     let mut product = vec![[0.0; WIDTH]; b.len()];
     laplacian.times(b, &mut product);
-    let (d, mut turn) = eigen(gram(b, &product), WIDTH);
+    let (d, mut turn) = eigen(&gram(b, &product), WIDTH);
     for row in turn.chunks_exact_mut(WIDTH) {
         row.iter_mut().zip(&d).for_each(|(x, &value)| *x *= inverse_root(value, d[0]));
     }
@@ -116,10 +116,10 @@ fn averaged(b: &[Row], groups: &Groups) -> Vec<Row> {
 ///
 /// A set that would remove too many nodes is skipped. If that leaves hardly any others, as in a clique
 /// or a star, the cheapest skipped sets are reduced to the members closest to their mean.
-fn cheapest(costs: &Costs, step: Step) -> Groups {
+fn cheapest(costs: &Costs, step: LevelLimits) -> Groups {
     let nodes = costs.nodes();
     let mut groups = Groups::none(nodes);
-    let mut scratch = Scratch::new(nodes);
+    let mut scratch = CostBuffers::new(nodes);
     // Costs are not negative, so their bits sort like the numbers.
     let entry = |cost: f64, center: u32, size: usize| {
         Reverse((cost.to_bits(), step.chance(center as u64), center, size as u32))
@@ -189,8 +189,8 @@ mod tests {
     }
 
     /// The paper's loop, with explicit sets.
-    fn naive(costs: &Costs, step: Step) -> Groups {
-        let mut scratch = Scratch::new(costs.nodes());
+    fn naive(costs: &Costs, step: LevelLimits) -> Groups {
+        let mut scratch = CostBuffers::new(costs.nodes());
         let mut cost = |set: &[u32]| {
             scratch.members = set.to_vec();
             costs.of_members(&mut scratch)
@@ -238,7 +238,7 @@ mod tests {
         let edges: Vec<(u32, u32)> = (0..20).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
         let graph = Graph::from_edges(20, &edges).unwrap();
         let [level, _] = levels(&graph);
-        let run = |insist: bool| Smoothest { b: None }.groups(&level, Step { insist, ..step(7) });
+        let run = |insist: bool| Smoothest { b: None }.groups(&level, LevelLimits { insist, ..step(7) });
         assert_eq!((run(false).removed(), run(true).removed()), (0, 7));
     }
 }

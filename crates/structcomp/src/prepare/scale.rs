@@ -1,6 +1,6 @@
 //! Scaling of features, by rows or by columns.
 
-use crate::matrix::column_moments;
+use crate::matrix::mean_and_variance;
 use crate::{Dense, Features};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -68,19 +68,9 @@ impl Scale {
 
 /// The mean of each column and one over its deviation.
 fn column_scale(x: &Dense) -> (Vec<f64>, Vec<f64>) {
-    let (rows, cols) = (x.rows().max(1) as f64, x.cols());
-    let mean: Vec<f64> =
-        column_moments(x.values(), x.values(), cols).0.iter().map(|sum| sum / rows).collect();
-    // Less the mean first: a difference of squares would lose the digits of small variances.
-    let centred = x
-        .values()
-        .par_chunks(cols.max(1))
-        .flat_map_iter(|row| row.iter().zip(&mean).map(|(x, mean)| (*x as f64 - mean) as f32));
-    let centred: Vec<f32> = centred.collect();
-    let squares = column_moments(&centred, &centred, cols).1;
-    let scale = |square: &f64| if *square > 0.0 { (rows / square).sqrt() } else { 0.0 };
-    let scales = squares.iter().take(cols).map(scale).collect();
-    (mean.into_iter().take(cols).collect(), scales)
+    let (mean, variance) = mean_and_variance(x.values(), x.cols());
+    let scale = |variance: f64| if variance > 0.0 { 1.0 / variance.sqrt() } else { 0.0 };
+    (mean, variance.into_iter().map(scale).collect())
 }
 
 #[cfg(test)]

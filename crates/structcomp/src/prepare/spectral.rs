@@ -1,7 +1,7 @@
-//! Leading eigenvectors of Â by Chebyshev-filtered subspace iteration: vectors in `f32`, small matrices in
+//! Leading eigenvectors of Â by Chebyshev-filtered subspace iteration, with blocks in `f32` and small matrices in
 //! `f64`.
 //!
-//! Each round performs a Rayleigh-Ritz step on a block of vectors, then multiplies the block by a Chebyshev
+//! Each round finds the best vectors within a block (Rayleigh-Ritz), then multiplies the block by a Chebyshev
 //! polynomial of Â that is small on the unwanted part of the spectrum.
 
 use super::stand_in::random;
@@ -10,12 +10,12 @@ use crate::matrix::tall::{PAD, gram, rotate};
 use crate::{Graph, Normalization, Propagation, Result, Seed};
 use rayon::prelude::*;
 
-/// Additional vectors, which speed up convergence.
+/// Additional vectors, which speed up the convergence of the others; then padded to whole vector registers.
 const EXTRA: usize = 8;
 const ROUNDS: usize = 40;
-/// Stop when ‖Âv − λv‖ is below this for every unit vector v; a smaller error does not affect learning.
+/// The iteration stops when ‖Âv - λv‖ is below this for every unit vector v: more makes no difference to training.
 const TOLERANCE: f64 = 1e-4;
-/// The maximum amplification of the first vector per round; beyond it `f32` loses the others.
+/// The filter may amplify the first vector by this factor per round; beyond it `f32` loses the others.
 const GAIN: f64 = 1e3;
 const MAX_DEGREE: usize = 24;
 
@@ -23,12 +23,12 @@ const MAX_DEGREE: usize = 24;
 pub(super) struct Spectrum {
     #[cfg_attr(not(test), expect(dead_code, reason = "only tests compare eigenvalues"))]
     pub(super) values: Vec<f64>,
-    /// One row per node, one column per vector; each column has mean square 1.
+    /// One row per node, one column per vector, each column with mean square one.
     pub(super) vectors: Vec<f32>,
 }
 
-/// The `count` leading eigenvectors, to the accuracy reached in a fixed number of rounds; columns beyond the
-/// number of nodes are zero.
+/// The `count` leading eigenvectors, as accurate as a fixed number of rounds makes them; columns beyond the number of
+/// nodes are zero.
 pub(super) fn leading(graph: &Graph, count: usize, seed: Seed) -> Result<Spectrum> {
     let nodes = graph.nodes();
     if nodes == 0 {
@@ -57,7 +57,7 @@ pub(super) fn leading(graph: &Graph, count: usize, seed: Seed) -> Result<Spectru
     Ok(Spectrum { values, vectors: block.finished(count) })
 }
 
-/// Approximate eigenvectors Y and the product ÂY: `stride` numbers per node, of which `size` are used.
+/// Approximate eigenvectors Y and their product ÂY: `stride` values per node, of which `size` are in use.
 struct Block<'a> {
     all: &'a Propagation<'a>,
     size: usize,
@@ -67,8 +67,8 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Rayleigh-Ritz: replaces Y by approximate eigenvectors in its span. Returns their eigenvalues and the
-    /// largest residual of the first `wanted`.
+    /// Replaces Y by the best eigenvectors within its span. Returns their values and the largest residual of the
+    /// first `wanted`.
     fn best_within(&mut self, wanted: usize) -> Result<(Vec<f64>, f64)> {
         let (size, stride) = (self.size, self.stride);
         self.all.hop_into(&self.y, stride, &mut self.ay)?;
@@ -81,7 +81,7 @@ impl Block<'_> {
         Ok((values, residual))
     }
 
-    /// The largest ‖Âv − λv‖.
+    /// The largest ‖Âv - λv‖.
     fn residual(&self, values: &[f64]) -> f64 {
         let rows = self.y.par_chunks(self.stride * 4096).zip(self.ay.par_chunks(self.stride * 4096));
         let partial: Vec<Vec<f64>> = rows
@@ -99,14 +99,14 @@ impl Block<'_> {
         (0..values.len()).map(column).fold(0.0, f64::max)
     }
 
-    /// Replaces Y by T(Â)Y, where the Chebyshev polynomial T stays within ±1 on [−1, `low`] and grows fastest
+    /// Replaces Y by T(Â)Y, with the Chebyshev polynomial T that stays within ±1 on [-1, `low`] and grows fastest
     /// above.
     fn filter(&mut self, top: f64, low: f64) -> Result<()> {
         let low = low.clamp(-0.9, 0.999);
         let (center, half) = ((low - 1.0) / 2.0, (low + 1.0) / 2.0);
         let degree = degree((top - center) / half);
         let (shift, first, then) = (center as f32, (1.0 / half) as f32, (2.0 / half) as f32);
-        // T_0 = Y and T_1; `ay` already holds ÂY.
+        // T_0 = Y, and T_1 from ÂY, which `ay` holds.
         let mut last = std::mem::take(&mut self.y);
         let mut current = std::mem::take(&mut self.ay);
         let step = |out: &mut f32, y: &f32| *out = (*out - shift * y) * first;
@@ -123,7 +123,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// The first `count` columns, scaled, with signs chosen so that the largest entry of each is positive.
+    /// The first `count` columns, scaled, with the largest entry of each positive.
     fn finished(&self, count: usize) -> Vec<f32> {
         let nodes = self.y.len() / self.stride;
         let size = self.size.min(count);
@@ -145,7 +145,7 @@ impl Block<'_> {
     }
 }
 
-/// The degree at which the polynomial reaches [`GAIN`] at `x`, at most [`MAX_DEGREE`].
+/// The degree at which the polynomial first reaches the gain at `x`.
 fn degree(x: f64) -> usize {
     let (mut last, mut current, mut degree) = (1.0, x, 1);
     while degree < MAX_DEGREE && current < GAIN {
@@ -161,7 +161,7 @@ mod tests {
     use crate::matrix::eigen::eigen;
     use rand::RngExt;
 
-    /// ‖Âv − λv‖ / ‖v‖ of every column in `f64`, independent of the code above.
+    /// ‖Âv - λv‖ / ‖v‖ of every column, in f64 and without any of the code above.
     fn residuals(graph: &Graph, spectrum: &Spectrum, count: usize) -> Vec<f64> {
         let nodes = graph.nodes() as u32;
         let degree = |v: u32| graph.degree(v) as f64 + 1.0;
@@ -191,13 +191,13 @@ mod tests {
         let ring: Vec<(u32, u32)> = (0..60).map(|v| (v, (v + 1) % 60)).collect();
         let graph = Graph::from_edges(60, &ring).unwrap();
         let spectrum = leading(&graph, 5, Seed(0)).unwrap();
-        // (1 + 2 cos(2πk/60)) / 3; all but the first are double.
+        // (1 + 2 cos(2 pi k / 60)) / 3, each but the first twice.
         let value = |k: f64| (1.0 + 2.0 * (std::f64::consts::TAU * k / 60.0).cos()) / 3.0;
         for (got, k) in spectrum.values.iter().zip([0.0, 1.0, 1.0, 2.0, 2.0]) {
             assert!((got - value(k)).abs() < 1e-5, "{got} for {}", value(k));
         }
         assert!(residuals(&graph, &spectrum, 5).iter().all(|&off| off < 2.0 * TOLERANCE));
-        // The first vector is constant, with a fixed sign.
+        // The first vector is the constant one, and its sign is fixed.
         assert!((0..60).all(|v| (spectrum.vectors[v * 5] - 1.0).abs() < 1e-3));
     }
 
@@ -209,7 +209,7 @@ mod tests {
             let worst = residuals(&graph, &spectrum, count).into_iter().fold(0.0, f64::max);
             assert!(worst < 2.0 * TOLERANCE, "{nodes} nodes: {worst}");
             if nodes <= 300 {
-                let (full, _) = eigen(full_matrix(&graph), nodes as usize);
+                let (full, _) = eigen(&full_matrix(&graph), nodes as usize);
                 for (got, want) in spectrum.values.iter().zip(&full) {
                     assert!((got - want).abs() < 1e-5, "{nodes} nodes: {got} for {want}");
                 }

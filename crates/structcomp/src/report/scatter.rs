@@ -2,19 +2,14 @@
 
 use super::WIDTH;
 use crate::matrix::eigen::eigen;
-use crate::matrix::{add_gram, multiply};
+use crate::matrix::{add_gram, mean_and_variance};
 use crate::partition::class_color;
 use crate::svg::{Anchor, INK, Svg};
-use crate::{Dense, Seed, random::normal};
+use crate::{Dense, Seed};
 use rand::seq::index;
 
 /// More points would only hide each other, and make the page large.
 const MOST: usize = 2000;
-/// Directions that are sought together, so that the first two are found quickly.
-const BLOCK: usize = 8;
-const ITERATIONS: usize = 60;
-/// How little the lengths of the first two change once they are found.
-const SAME: f64 = 1e-9;
 /// The colour of points without a class.
 pub(super) const NO_GROUP: &str = "#b4b4b4";
 const HEIGHT: f64 = 500.0;
@@ -44,12 +39,13 @@ impl Scatter {
             false => index::sample(&mut Seed(0).stream("picture"), rows, MOST).into_vec(),
         };
         chosen.sort_unstable();
-        let mut x: Vec<f64> =
-            chosen.iter().flat_map(|&row| embedding.row(row)).map(|&value| value as f64).collect();
-        centre(&mut x, cols);
+        let values: Vec<f32> = chosen.iter().flat_map(|&row| embedding.row(row)).copied().collect();
+        let (mean, variance) = mean_and_variance(&values, cols);
+        let x: Vec<f64> =
+            values.iter().enumerate().map(|(at, &value)| value as f64 - mean[at % cols]).collect();
         let mut covariance = vec![0.0; cols * cols];
         add_gram(&mut covariance, &x, cols);
-        let total: f64 = (0..cols).map(|at| covariance[at * cols + at]).sum();
+        let total = chosen.len() as f64 * variance.iter().sum::<f64>();
         let directions = leading(&covariance, cols);
         let at = |row: &[f64]| {
             [0, 1].map(|k| directions.get(k).map_or(0.0, |(_, direction)| inner(row, direction)))
@@ -112,65 +108,18 @@ fn range(mut values: Vec<f64>) -> (f64, f64) {
     (low - room, high + room)
 }
 
-fn centre(x: &mut [f64], cols: usize) {
-    let rows = (x.len() / cols) as f64;
-    let mut mean = vec![0.0; cols];
-    x.chunks_exact(cols)
-        .for_each(|row| mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value / rows));
-    x.chunks_exact_mut(cols)
-        .for_each(|row| row.iter_mut().zip(&mean).for_each(|(value, mean)| *value -= mean));
-}
-
-/// The largest eigenvalues of a covariance matrix with their vectors, by subspace iteration.
+/// The two largest eigenvalues of a covariance matrix, or the only one, with their vectors.
 fn leading(covariance: &[f64], size: usize) -> Vec<(f64, Vec<f64>)> {
-    let mut rng = Seed(0).stream("directions");
-    let width = BLOCK.min(size);
-    // One vector a row; the matrix is symmetric, so that it may stand on either side.
-    let mut block: Vec<f64> = (0..width * size).map(|_| normal(&mut rng) as f64).collect();
-    let mut lengths = orthonormalize(&mut block, size);
-    for _ in 0..ITERATIONS {
-        block = multiply(&block, covariance, size);
-        let before = std::mem::replace(&mut lengths, orthonormalize(&mut block, size));
-        let still = |k: usize| (lengths[k] - before[k]).abs() <= SAME * lengths[k];
-        if (0..width.min(2)).all(still) {
-            break;
-        }
-    }
-    let images = multiply(&block, covariance, size);
-    let pairs = block.chunks_exact(size).flat_map(|y| images.chunks_exact(size).map(move |image| (y, image)));
-    let (values, vectors) = eigen(pairs.map(|(y, image)| inner(y, image)).collect(), width);
+    let (values, vectors) = eigen(covariance, size);
     let direction = |k: usize| {
-        let mut direction = vec![0.0; size];
-        for (j, y) in block.chunks_exact(size).enumerate() {
-            direction.iter_mut().zip(y).for_each(|(sum, value)| *sum += vectors[j * width + k] * value);
-        }
-        // Of the two signs, that of the larger side, so that the picture does not flip by rounding.
+        let mut direction: Vec<f64> = vectors.iter().skip(k).step_by(size).copied().collect();
+        // The entry of largest magnitude is positive, so that the picture does not flip by rounding.
         let largest =
             direction.iter().copied().fold(0.0, |a: f64, b: f64| if b.abs() > a.abs() { b } else { a });
         direction.iter_mut().for_each(|value| *value *= 1f64.copysign(largest));
         direction
     };
-    (0..width.min(2)).map(|k| (values[k].max(0.0), direction(k))).collect()
-}
-
-/// Gram and Schmidt's method for rows of `size` numbers; one that depends on those before becomes zero. Says
-/// how long each was without what lies along those before.
-fn orthonormalize(block: &mut [f64], size: usize) -> Vec<f64> {
-    let mut lengths = Vec::new();
-    for at in 0..block.len() / size {
-        let (before, from) = block.split_at_mut(at * size);
-        let own = &mut from[..size];
-        let length = inner(own, own).sqrt();
-        for other in before.chunks_exact(size) {
-            let along = inner(own, other);
-            own.iter_mut().zip(other).for_each(|(own, other)| *own -= along * other);
-        }
-        let left = inner(own, own).sqrt();
-        let scale = if left > 1e-12 * length { 1.0 / left } else { 0.0 };
-        own.iter_mut().for_each(|value| *value *= scale);
-        lengths.push(left);
-    }
-    lengths
+    (0..size.min(2)).map(|k| (values[k].max(0.0), direction(k))).collect()
 }
 
 fn inner(a: &[f64], b: &[f64]) -> f64 {
@@ -180,6 +129,7 @@ fn inner(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::normal;
 
     /// Rows along (3, 4) / 5 with deviation 10, across it with deviation 1, and nothing in the third.
     fn ellipse(rows: usize) -> Dense {

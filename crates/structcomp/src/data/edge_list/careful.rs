@@ -1,13 +1,13 @@
 //! Sequential reader for ids of any kind. It reports the first invalid line.
 
-use super::{is_comment, is_integer, layout::Layout};
+use super::{is_comment, is_integer, layout::LineLayout};
 use crate::{
     Error, Result,
     data::{Options, edges::RawEdges, text},
 };
 use std::{borrow::Cow, collections::HashMap, path::Path};
 
-impl Layout {
+impl LineLayout {
     /// Integer ids below 2^64.
     pub(super) fn large(&self, text: &[u8], path: &Path, options: &Options) -> Result<RawEdges> {
         let mut edges = Vec::new();

@@ -1,6 +1,6 @@
 //! Parallel parser for integer ids below 2^32.
 
-use super::{is_comment, layout::Layout};
+use super::{is_comment, layout::LineLayout};
 use crate::{
     Result,
     data::{
@@ -10,7 +10,7 @@ use crate::{
 };
 use rayon::prelude::*;
 
-impl Layout {
+impl LineLayout {
     /// Parses all lines into one array; `None` if a line does not fit, for whatever reason.
     pub(super) fn small<T: Copy + Default + Send + Sync>(
         &self,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// How to read the lines of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct LineLayout {
     pub(super) delimiter: Delimiter,
     pub(super) columns: usize,
     pub(super) source: usize,
@@ -29,7 +29,7 @@ const TARGET: &[&str] =
     &["target", "dst", "to", "v", "node2", "id2", "tail", "end", "tonodeid", "node_2", "dest"];
 const WEIGHT: &[&str] = &["weight", "w", "value", "wt"];
 
-impl Layout {
+impl LineLayout {
     pub(super) fn of(text: &[u8], path: &Path) -> Result<Self> {
         let start = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let mut rows = text::lines(&text[start..]).filter(|(_, line)| !is_comment(line));

@@ -3,7 +3,7 @@
 use super::FetchOptions;
 use crate::{
     Error, Result,
-    data::named::{File, Progress, Stage, hash_file},
+    data::named::{File, FileStage, Progress, hash_file},
     human_bytes,
 };
 use std::{
@@ -72,14 +72,14 @@ struct Transfer<'a> {
 }
 
 /// Why an attempt ended early.
-enum Stop {
+enum Broken {
     /// Retrying may help.
     Passing(String),
     /// Retrying does not help.
     Final(Error),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for Broken {
     fn from(error: Error) -> Self {
         Self::Final(error)
     }
@@ -94,8 +94,8 @@ impl Transfer<'_> {
         loop {
             let what = match self.attempt() {
                 Ok(()) => return Ok(()),
-                Err(Stop::Final(error)) => return Err(error),
-                Err(Stop::Passing(what)) => what,
+                Err(Broken::Final(error)) => return Err(error),
+                Err(Broken::Passing(what)) => what,
             };
             let length = self.partial.length();
             idle = if length > reached { 0 } else { idle + 1 };
@@ -107,7 +107,7 @@ impl Transfer<'_> {
         }
     }
 
-    fn attempt(&mut self) -> Result<(), Stop> {
+    fn attempt(&mut self) -> Result<(), Broken> {
         let have = self.usable()?;
         if have > 0 && Some(have) == self.file.bytes {
             return Ok(());
@@ -141,7 +141,7 @@ impl Transfer<'_> {
         Ok(0)
     }
 
-    fn request(&self, have: u64) -> Result<Response<Body>, Stop> {
+    fn request(&self, have: u64) -> Result<Response<Body>, Broken> {
         let mut request = self.agent.get(&self.url);
         if have > 0 {
             request = request.header("Range", format!("bytes={have}-"));
@@ -151,16 +151,16 @@ impl Transfer<'_> {
             }
         }
         request.call().map_err(|error| match error {
-            ureq::Error::Timeout(_) | ureq::Error::Protocol(_) => Stop::Passing(error.to_string()),
+            ureq::Error::Timeout(_) | ureq::Error::Protocol(_) => Broken::Passing(error.to_string()),
             ureq::Error::Io(ref io) if io.kind() != io::ErrorKind::ConnectionRefused => {
-                Stop::Passing(error.to_string())
+                Broken::Passing(error.to_string())
             }
-            _ => Stop::Final(self.failed(error.to_string())),
+            _ => Broken::Final(self.failed(error.to_string())),
         })
     }
 
     /// Checks that a partial response continues the existing data; returns its start.
-    fn accept_range(&self, response: &Response<Body>, have: u64) -> Result<u64, Stop> {
+    fn accept_range(&self, response: &Response<Body>, have: u64) -> Result<u64, Broken> {
         let range = header(response, "content-range").unwrap_or_default();
         let starts_here = range.starts_with(&format!("bytes {have}-"));
         let same = match (self.partial.etag(), header(response, "etag")) {
@@ -175,30 +175,30 @@ impl Transfer<'_> {
     }
 
     /// Discards the data so far, so that the next attempt requests the whole file.
-    fn start_over(&self, what: &str) -> Result<Stop> {
+    fn start_over(&self, what: &str) -> Result<Broken> {
         self.partial.remove()?;
-        Ok(Stop::Passing(what.to_owned()))
+        Ok(Broken::Passing(what.to_owned()))
     }
 
-    fn refused(&self, status: u16) -> Stop {
+    fn refused(&self, status: u16) -> Broken {
         let what = format!("the server answered with status {status}");
         match status {
-            408 | 429 | 500..=599 => Stop::Passing(what),
-            _ => Stop::Final(self.failed(what)),
+            408 | 429 | 500..=599 => Broken::Passing(what),
+            _ => Broken::Final(self.failed(what)),
         }
     }
 
-    fn check_size(&self, total: Option<u64>) -> Result<(), Stop> {
+    fn check_size(&self, total: Option<u64>) -> Result<(), Broken> {
         match (self.file.bytes, total) {
             (Some(expected), Some(total)) if expected != total => {
                 self.partial.remove()?;
-                Err(Stop::Final(self.failed(format!("the server has {total} bytes, expected {expected}"))))
+                Err(Broken::Final(self.failed(format!("the server has {total} bytes, expected {expected}"))))
             }
             _ => Ok(()),
         }
     }
 
-    fn receive(&mut self, body: Body, mut out: fs::File, start: u64, total: Option<u64>) -> Result<(), Stop> {
+    fn receive(&mut self, body: Body, mut out: fs::File, start: u64, total: Option<u64>) -> Result<(), Broken> {
         let total = total.or(self.file.bytes);
         let (mut body, mut done) = (body.into_reader(), start);
         let mut buffer = vec![0; 1 << 17];
@@ -215,10 +215,10 @@ impl Transfer<'_> {
             if total.is_some_and(|total| done > total) {
                 self.partial.remove()?;
                 let expected = total.unwrap_or_default();
-                return Err(Stop::Final(self.failed(format!("the server sent more than {expected} bytes"))));
+                return Err(Broken::Final(self.failed(format!("the server sent more than {expected} bytes"))));
             }
             out.write_all(&buffer[..read]).map_err(Error::io(&self.partial.path))?;
-            (self.progress)(Progress { file: &self.file.name, stage: Stage::Download, done, total });
+            (self.progress)(Progress { file: &self.file.name, stage: FileStage::Download, done, total });
         }
         if total.is_some_and(|total| done < total) {
             return Err(self.cut_off(done, total, "the connection ended early"));
@@ -227,9 +227,9 @@ impl Transfer<'_> {
         Ok(())
     }
 
-    fn cut_off(&self, done: u64, total: Option<u64>, what: &str) -> Stop {
+    fn cut_off(&self, done: u64, total: Option<u64>, what: &str) -> Broken {
         let of = total.map(|total| format!(" of {}", human_bytes(total))).unwrap_or_default();
-        Stop::Passing(format!("interrupted after {}{of}: {what}", human_bytes(done)))
+        Broken::Passing(format!("interrupted after {}{of}: {what}", human_bytes(done)))
     }
 
     /// Verifies the complete file; a wrong one is deleted.

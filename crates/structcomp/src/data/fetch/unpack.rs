@@ -3,7 +3,7 @@
 use crate::{
     Error, Result,
     atomic::AtomicFile,
-    data::named::{File, Progress, Stage},
+    data::named::{File, FileStage, Progress},
 };
 use std::{
     fs,
@@ -16,7 +16,7 @@ use zip::{ZipArchive, read::ZipFile};
 /// far below this.
 const LARGEST_RATIO: u64 = 100;
 
-type Archive = ZipArchive<BufReader<fs::File>>;
+type Zip = ZipArchive<BufReader<fs::File>>;
 
 /// A member of the archive that is safe to extract.
 struct Member {
@@ -44,7 +44,7 @@ pub(super) fn unpack(
     Ok(())
 }
 
-fn members(archive: &mut Archive, path: &Path, packed: u64) -> Result<Vec<Member>> {
+fn members(archive: &mut Zip, path: &Path, packed: u64) -> Result<Vec<Member>> {
     let mut members = Vec::new();
     let mut total = 0u64;
     for index in 0..archive.len() {
@@ -98,7 +98,7 @@ fn beside(members: Vec<Member>, needed: &[&File], path: &Path) -> Result<Vec<Mem
 }
 
 fn extract(
-    archive: &mut Archive,
+    archive: &mut Zip,
     member: &Member,
     path: &Path,
     folder: &Path,
@@ -117,7 +117,7 @@ fn extract(
         done += read as u64;
         out.write_all(&buffer[..read]).map_err(Error::io(out.path()))?;
         let total = Some(member.bytes);
-        progress(Progress { file: &member.name, stage: Stage::Unpack, done, total });
+        progress(Progress { file: &member.name, stage: FileStage::Unpack, done, total });
     }
     if done != member.bytes {
         let what = format!("member {} does not have the {} bytes it claims", member.name, member.bytes);

@@ -11,7 +11,7 @@ pub struct Progress<'a> {
     /// Name in the dataset's folder.
     pub file: &'a str,
     /// The current operation.
-    pub stage: Stage,
+    pub stage: FileStage,
     /// Bytes done so far.
     pub done: u64,
     /// Bytes in total, if known.
@@ -20,7 +20,7 @@ pub struct Progress<'a> {
 
 /// The current operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum FileStage {
     /// Downloading.
     Download,
     /// Computing the checksum.
@@ -146,7 +146,7 @@ pub(crate) fn hash_file(path: &Path, name: &str, progress: &mut dyn FnMut(Progre
         }
         hash.update(&buffer[..read]);
         done += read as u64;
-        progress(Progress { file: name, stage: Stage::Check, done, total: Some(total) });
+        progress(Progress { file: name, stage: FileStage::Check, done, total: Some(total) });
     }
 }
 

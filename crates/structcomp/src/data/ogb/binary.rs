@@ -1,12 +1,12 @@
 //! The binary form of an OGB folder: `data.npz` and `node-label.npz`.
 
-use super::{Reader, labels_from, several_labels};
+use super::{OgbReader, labels_from, several_labels};
 use crate::data::{EdgeSource, edges::RawEdges, npy::Kind, npz::Archive};
 use crate::{Dense, Error, Features, Labels, Result};
 use rayon::prelude::*;
 use std::path::Path;
 
-impl Reader {
+impl OgbReader {
     pub(super) fn read_binary(&mut self, raw: &Path) -> Result<()> {
         let path = raw.join("data.npz");
         let archive = Archive::open(&path, &self.budget)?;

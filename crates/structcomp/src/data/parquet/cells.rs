@@ -1,6 +1,6 @@
 //! Converts Arrow arrays to the numbers and strings of tables.
 
-use super::file::Batch;
+use super::file::RowGroup;
 use crate::data::table::{Cell, Column};
 use crate::{Error, Result};
 use arrow_array::cast::AsArray;
@@ -31,7 +31,7 @@ pub(super) enum Ids<'a> {
     Texts(&'a StringArray),
 }
 
-pub(super) fn ids<'a>(batch: &'a Batch, column: usize) -> Result<Ids<'a>> {
+pub(super) fn ids<'a>(batch: &'a RowGroup, column: usize) -> Result<Ids<'a>> {
     let array = complete(batch, column)?;
     if let Some(texts) = array.as_string_opt::<i32>() {
         return Ok(Ids::Texts(texts));
@@ -43,7 +43,7 @@ pub(super) fn ids<'a>(batch: &'a Batch, column: usize) -> Result<Ids<'a>> {
     numbers.into_iter().enumerate().map(natural).collect::<Result<_>>().map(Ids::Numbers)
 }
 
-pub(super) fn push_ids(batch: &Batch, column: usize, out: &mut Column<u64>) -> Result<()> {
+pub(super) fn push_ids(batch: &RowGroup, column: usize, out: &mut Column<u64>) -> Result<()> {
     match ids(batch, column)? {
         Ids::Numbers(numbers) => numbers.into_iter().for_each(|number| out.push_number(number)),
         Ids::Texts(texts) => {
@@ -55,7 +55,7 @@ pub(super) fn push_ids(batch: &Batch, column: usize, out: &mut Column<u64>) -> R
 }
 
 /// Appends the labels of a batch; null and NaN mean unlabelled.
-pub(super) fn push_labels(batch: &Batch, column: usize, out: &mut Column<i64>) -> Result<()> {
+pub(super) fn push_labels(batch: &RowGroup, column: usize, out: &mut Column<i64>) -> Result<()> {
     let array = batch.column(column)?;
     if let Some(texts) = array.as_string_opt::<i32>() {
         batch.table.keep(texts.len(), texts.value_data().len())?;
@@ -76,7 +76,7 @@ pub(super) fn push_labels(batch: &Batch, column: usize, out: &mut Column<i64>) -
 }
 
 /// Writes a numeric column to every `step`-th item of `out`.
-pub(super) fn write_floats(batch: &Batch, column: usize, out: &mut [f32], step: usize) -> Result<()> {
+pub(super) fn write_floats(batch: &RowGroup, column: usize, out: &mut [f32], step: usize) -> Result<()> {
     let array = complete(batch, column)?;
     let values = floats(array).ok_or_else(|| unfit(batch, column, array, "numbers"))?;
     out.iter_mut().step_by(step).zip(&values).for_each(|(place, &value)| *place = value);
@@ -84,13 +84,13 @@ pub(super) fn write_floats(batch: &Batch, column: usize, out: &mut [f32], step: 
 }
 
 /// Length of the list in the first row of a batch.
-pub(super) fn list_width(batch: &Batch, column: usize) -> Result<usize> {
+pub(super) fn list_width(batch: &RowGroup, column: usize) -> Result<usize> {
     let list = complete(batch, column)?.as_list_opt::<i32>();
     Ok(list.filter(|list| !list.is_empty()).map_or(0, |list| list.value_length(0) as usize))
 }
 
 /// Writes a list column, all lists of length `width`, one after the other.
-pub(super) fn write_lists(batch: &Batch, column: usize, out: &mut [f32], width: usize) -> Result<()> {
+pub(super) fn write_lists(batch: &RowGroup, column: usize, out: &mut [f32], width: usize) -> Result<()> {
     let array = complete(batch, column)?;
     let list = array.as_list_opt::<i32>().ok_or_else(|| unfit(batch, column, array, "lists"))?;
     let offsets = list.value_offsets();
@@ -109,7 +109,7 @@ pub(super) fn write_lists(batch: &Batch, column: usize, out: &mut [f32], width: 
 }
 
 /// A column without nulls.
-fn complete<'a>(batch: &'a Batch, column: usize) -> Result<&'a dyn Array> {
+fn complete<'a>(batch: &'a RowGroup, column: usize) -> Result<&'a dyn Array> {
     let array = batch.column(column)?;
     match first_null(array) {
         None => Ok(array),
@@ -121,7 +121,7 @@ fn first_null(array: &dyn Array) -> Option<usize> {
     if array.null_count() == 0 { None } else { (0..array.len()).find(|&row| array.is_null(row)) }
 }
 
-fn finite(batch: &Batch, column: usize, values: &[f32], width: usize) -> Result<()> {
+fn finite(batch: &RowGroup, column: usize, values: &[f32], width: usize) -> Result<()> {
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
         Some(at) => {
@@ -131,7 +131,7 @@ fn finite(batch: &Batch, column: usize, values: &[f32], width: usize) -> Result<
     }
 }
 
-fn unfit(batch: &Batch, column: usize, array: &dyn Array, wanted: &str) -> Error {
+fn unfit(batch: &RowGroup, column: usize, array: &dyn Array, wanted: &str) -> Error {
     batch.wrong(column, 0, &format!("has type {}; expected {wanted}", array.data_type()))
 }
 

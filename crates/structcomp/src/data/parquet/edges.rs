@@ -1,7 +1,7 @@
 //! Edge tables in Parquet.
 
 use super::cells::{Ids, ids, is_id, is_number, write_floats};
-use super::file::{Batch, Table};
+use super::file::{ParquetFile, RowGroup};
 use crate::data::{Options, edges::RawEdges};
 use crate::{Error, Result};
 use std::collections::HashMap;
@@ -13,9 +13,9 @@ const ENDS: [[&str; 2]; 4] = [["source", "target"], ["src", "dst"], ["from", "to
 const ROWS: usize = 8192;
 
 /// Reads the edges in the smallest suitable representation.
-pub(super) fn read(table: &Table, options: &Options) -> Result<RawEdges> {
+pub(super) fn read(table: &ParquetFile, options: &Options) -> Result<RawEdges> {
     let (ends, weight) = columns(table, options)?;
-    let reader = Reader { table, ends, weight };
+    let reader = EdgeReader { table, ends, weight };
     if ends.iter().any(|&end| !table.kind(end).is_integer()) {
         return reader.names();
     }
@@ -33,7 +33,7 @@ pub(super) fn read(table: &Table, options: &Options) -> Result<RawEdges> {
     }
 }
 
-fn columns(table: &Table, options: &Options) -> Result<([usize; 2], Option<usize>)> {
+fn columns(table: &ParquetFile, options: &Options) -> Result<([usize; 2], Option<usize>)> {
     let names: Vec<String> = table.names().iter().map(|name| name.to_ascii_lowercase()).collect();
     let place = |name: &str| names.iter().position(|held| held == name);
     let named = ENDS.iter().find_map(|[u, v]| Some([place(u)?, place(v)?]));
@@ -56,13 +56,13 @@ fn columns(table: &Table, options: &Options) -> Result<([usize; 2], Option<usize
     }
 }
 
-struct Reader<'a> {
-    table: &'a Table,
+struct EdgeReader<'a> {
+    table: &'a ParquetFile,
     ends: [usize; 2],
     weight: Option<usize>,
 }
 
-impl Reader<'_> {
+impl EdgeReader<'_> {
     /// All edges as made by `make`, in one array; `None` if it cannot represent one of them.
     fn numbers<T: Clone + Default + Send>(
         &self,
@@ -108,7 +108,7 @@ impl Reader<'_> {
         self.ends.into_iter().chain(self.weight).collect()
     }
 
-    fn weights(&self, batch: &Batch) -> Result<Vec<f32>> {
+    fn weights(&self, batch: &RowGroup) -> Result<Vec<f32>> {
         let mut weights = vec![1.0; batch.rows()];
         match self.weight {
             Some(weight) => write_floats(batch, weight, &mut weights, 1).map(|()| weights),
@@ -143,7 +143,7 @@ impl Reader<'_> {
         Ok((names, edges))
     }
 
-    fn places(&self, batch: &Batch, end: usize, names: &mut Names) -> Result<Vec<u32>> {
+    fn places(&self, batch: &RowGroup, end: usize, names: &mut Names) -> Result<Vec<u32>> {
         match ids(batch, end)? {
             Ids::Texts(texts) => texts.iter().flatten().map(|text| names.place(text, self.table)).collect(),
             Ids::Numbers(numbers) => {
@@ -164,7 +164,7 @@ struct Names {
 }
 
 impl Names {
-    fn place(&mut self, name: &str, table: &Table) -> Result<u32, Error> {
+    fn place(&mut self, name: &str, table: &ParquetFile) -> Result<u32, Error> {
         if let Some(&place) = self.places.get(name) {
             return Ok(place);
         }

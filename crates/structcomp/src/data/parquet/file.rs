@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An open file whose declared sizes have been validated.
-pub(super) struct Table {
+pub(super) struct ParquetFile {
     pub(super) path: PathBuf,
     pub(super) budget: Budget,
     /// Number of rows in each row group.
@@ -35,7 +35,7 @@ pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Resul
         .unwrap_or_else(|_| Err(Error::format(path, "is damaged (the Parquet decoder failed)")))
 }
 
-impl Table {
+impl ParquetFile {
     /// Reads the footer. Sizes that the decoder would allocate or recurse for are checked first; those in
     /// pages are checked before the pages are read.
     pub(super) fn open(path: &Path, budget: &Budget) -> Result<Self> {
@@ -147,7 +147,7 @@ impl Table {
 
 /// Iterates over consecutive rows of a row group.
 pub(super) struct Batches<'a> {
-    table: &'a Table,
+    table: &'a ParquetFile,
     reader: ParquetRecordBatchReader,
     columns: Vec<usize>,
     first: usize,
@@ -156,8 +156,8 @@ pub(super) struct Batches<'a> {
 }
 
 /// Consecutive rows of some columns.
-pub(super) struct Batch<'a> {
-    pub(super) table: &'a Table,
+pub(super) struct RowGroup<'a> {
+    pub(super) table: &'a ParquetFile,
     columns: &'a [usize],
     batch: RecordBatch,
     /// Index of the first row in its row group.
@@ -168,7 +168,7 @@ pub(super) struct Batch<'a> {
 
 impl Batches<'_> {
     /// The next rows; fails if the row group differs from its declaration.
-    pub(super) fn next(&mut self) -> Result<Option<Batch<'_>>> {
+    pub(super) fn next(&mut self) -> Result<Option<RowGroup<'_>>> {
         let Some(batch) = self.reader.next() else {
             let what = format!("has {} rows, but declares {}", self.seen, self.rows);
             return if self.seen == self.rows { Ok(None) } else { Err(self.table.wrong(what)) };
@@ -179,11 +179,11 @@ impl Batches<'_> {
         if self.seen > self.rows || batch.num_columns() != self.columns.len() {
             return Err(self.table.wrong("has more rows or fewer columns than it declares"));
         }
-        Ok(Some(Batch { table: self.table, columns: &self.columns, batch, at, first: self.first + at }))
+        Ok(Some(RowGroup { table: self.table, columns: &self.columns, batch, at, first: self.first + at }))
     }
 }
 
-impl Batch<'_> {
+impl RowGroup<'_> {
     pub(super) fn rows(&self) -> usize {
         self.batch.num_rows()
     }

@@ -14,7 +14,7 @@ use std::io::Read;
 
 /// What the headers of a chunk say about its values.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Pages {
+pub(super) struct ChunkPages {
     /// Length of the longest string that is not stored at each occurrence, but in a dictionary or as a
     /// suffix to the previous string.
     pub(super) repeated_text: usize,
@@ -28,11 +28,11 @@ pub(super) fn check(
     chunk: &ColumnChunkMetaData,
     budget: &Budget,
     wrong: impl Fn(String) -> crate::Error,
-) -> Result<Pages> {
+) -> Result<ChunkPages> {
     let (start, length) = chunk.byte_range();
     let end = start.saturating_add(length).min(file.len() as u64) as usize;
     let mut rest = file.get(start as usize..end).unwrap_or_default();
-    let (mut pages, mut unpacked, mut values) = (Pages::default(), 0u64, 0u64);
+    let (mut pages, mut unpacked, mut values) = (ChunkPages::default(), 0u64, 0u64);
     let mut number = 0;
     while !rest.is_empty() {
         let fault =
@@ -61,10 +61,10 @@ pub(super) fn check(
 struct Page {
     unpacked: usize,
     packed: usize,
-    kind: Kind,
+    kind: PageKind,
 }
 
-enum Kind {
+enum PageKind {
     Data {
         values: usize,
         encoding: usize,
@@ -97,7 +97,7 @@ impl Page {
                 (1..=3, I32) => sizes[number as usize - 1] = Some(natural(thrift)?),
                 // A checksum.
                 (4, I32) => drop(thrift.varint().ok_or(DAMAGED)?),
-                (5 | 7 | 8, STRUCT) if kind.is_none() => kind = Some(Kind::read(thrift, number)?),
+                (5 | 7 | 8, STRUCT) if kind.is_none() => kind = Some(PageKind::read(thrift, number)?),
                 (1..=8, _) => return Err(DAMAGED),
                 _ => thrift.skip(of, 0).ok_or(DAMAGED)?,
             }
@@ -106,9 +106,9 @@ impl Page {
             return Err(DAMAGED);
         };
         let own = match kind {
-            Kind::Data { .. } => 0,
-            Kind::Dictionary { .. } => 2,
-            Kind::DataV2 { .. } => 3,
+            PageKind::Data { .. } => 0,
+            PageKind::Dictionary { .. } => 2,
+            PageKind::DataV2 { .. } => 3,
         };
         if called == own { Ok(Self { unpacked, packed, kind }) } else { Err(DAMAGED) }
     }
@@ -116,8 +116,8 @@ impl Page {
     /// Number of values and nulls, except those of a dictionary.
     fn data_values(&self) -> u64 {
         match self.kind {
-            Kind::Data { values, .. } | Kind::DataV2 { values, .. } => values as u64,
-            Kind::Dictionary { .. } => 0,
+            PageKind::Data { values, .. } | PageKind::DataV2 { values, .. } => values as u64,
+            PageKind::Dictionary { .. } => 0,
         }
     }
 
@@ -131,23 +131,23 @@ impl Page {
         }
         match self.kind {
             // A dictionary may contain unused values, but each takes space.
-            Kind::Dictionary { values }
+            PageKind::Dictionary { values }
                 if values > self.unpacked / bytes_of_a_value(chunk) || (values == 0 && self.unpacked > 0) =>
             {
                 Err(format!("a dictionary of {values} values in {} bytes", self.unpacked))
             }
-            Kind::Data { values: 0, encoding: PLAIN } if self.unpacked > 0 && is_flat(chunk) => {
+            PageKind::Data { values: 0, encoding: PLAIN } if self.unpacked > 0 && is_flat(chunk) => {
                 Err(format!("no values in {} bytes", self.unpacked))
             }
-            Kind::DataV2 { values, nulls, encoding: PLAIN, levels, .. }
+            PageKind::DataV2 { values, nulls, encoding: PLAIN, levels, .. }
                 if values == nulls && self.unpacked > levels =>
             {
                 Err(format!("no values in {} bytes", self.unpacked))
             }
-            Kind::DataV2 { values, nulls, rows, .. } if nulls.max(rows) > values => {
+            PageKind::DataV2 { values, nulls, rows, .. } if nulls.max(rows) > values => {
                 Err(format!("{values} values do not fit {nulls} nulls and {rows} rows"))
             }
-            Kind::DataV2 { levels, .. } if levels > self.unpacked.min(body.len()) => {
+            PageKind::DataV2 { levels, .. } if levels > self.unpacked.min(body.len()) => {
                 Err(format!("its levels have {levels} of {} bytes", self.unpacked.min(body.len())))
             }
             _ => Ok(()),
@@ -167,8 +167,8 @@ impl Page {
             return Err(format!("{packed} bytes cannot decompress to {unpacked} bytes as declared"));
         }
         let levels = match self.kind {
-            Kind::DataV2 { levels, is_packed: true, .. } => levels,
-            Kind::DataV2 { .. } => return Ok(()),
+            PageKind::DataV2 { levels, is_packed: true, .. } => levels,
+            PageKind::DataV2 { .. } => return Ok(()),
             _ => 0,
         };
         let body = body.get(levels..).unwrap_or_default();
@@ -184,10 +184,10 @@ impl Page {
         if overflows { Err(said()) } else { Ok(()) }
     }
 
-    fn describe(&self, chunk: &ColumnChunkMetaData, pages: &mut Pages) {
+    fn describe(&self, chunk: &ColumnChunkMetaData, pages: &mut ChunkPages) {
         let (is_repeated, is_counted) = match self.kind {
-            Kind::Dictionary { .. } => (true, false),
-            Kind::Data { encoding, .. } | Kind::DataV2 { encoding, .. } => {
+            PageKind::Dictionary { .. } => (true, false),
+            PageKind::Data { encoding, .. } | PageKind::DataV2 { encoding, .. } => {
                 (encoding == DELTA_TEXTS, matches!(encoding, DELTA_LENGTHS | DELTA_TEXTS))
             }
         };
@@ -198,7 +198,7 @@ impl Page {
     }
 }
 
-impl Kind {
+impl PageKind {
     fn read(thrift: &mut Thrift, number: i16) -> Result<Self, &'static str> {
         match number {
             5 => fields(thrift, 0)

@@ -1,6 +1,6 @@
 //! Features and labels of synthetic graphs. Each node has its own random stream.
 
-use super::{FeatureKind, Synthetic, blocks::Place, permutation::Permutation};
+use super::{FeatureKind, Synthetic, blocks::BlockPosition, permutation::Permutation};
 use crate::{Rng, Seed, random::mix};
 use rand::RngExt;
 
@@ -45,7 +45,7 @@ impl Looks {
         Self { overlap: model.overlap, classes: model.classes as u64, key: seed.key("overlap") }
     }
 
-    fn class(&self, place: &Place) -> u64 {
+    fn class(&self, place: &BlockPosition) -> u64 {
         let own = place.label as u64;
         let [_, _, _, community] = &place.blocks;
         let drawn = mix(self.key ^ mix(community.start));
@@ -86,7 +86,7 @@ impl Words {
     }
 
     /// The words of a node, ascending.
-    pub(super) fn row(&self, node: u64, place: &Place) -> Vec<u32> {
+    pub(super) fn row(&self, node: u64, place: &BlockPosition) -> Vec<u32> {
         let mut rng = self.seed.stream_at("features", node);
         let vocabulary = self.cumulative.len();
         let topic = |name: &str, number: u64| {
@@ -148,7 +148,7 @@ impl Gaussian {
         }
     }
 
-    pub(super) fn push_row(&self, node: u64, place: &Place, out: &mut Vec<f32>) {
+    pub(super) fn push_row(&self, node: u64, place: &BlockPosition, out: &mut Vec<f32>) {
         let mut rng = self.seed.stream_at("features", node);
         let class = &self.class_means[self.looks.class(place) as usize * self.width..][..self.width];
         let group = &self.group_means[place.group as usize * self.width..][..self.width];
@@ -172,8 +172,8 @@ fn normal(rng: &mut Rng) -> f32 {
 mod tests {
     use super::*;
 
-    fn place(label: u32) -> Place {
-        Place { label, group: label as u64, blocks: [0..9, 0..9, 0..9, 0..9] }
+    fn place(label: u32) -> BlockPosition {
+        BlockPosition { label, group: label as u64, blocks: [0..9, 0..9, 0..9, 0..9] }
     }
 
     #[test]
@@ -215,7 +215,11 @@ mod tests {
     #[test]
     fn the_requested_share_of_communities_looks_like_another_class() {
         let looks = Looks::new(&Synthetic { overlap: 0.25, ..Synthetic::default() }, Seed(3));
-        let at = |start| Place { label: 4, group: 0, blocks: [0..9999, 0..9999, 0..9999, start..start + 1] };
+        let at = |start| BlockPosition {
+            label: 4,
+            group: 0,
+            blocks: [0..9999, 0..9999, 0..9999, start..start + 1],
+        };
         let seen: Vec<u64> = (0..4000).map(|start| looks.class(&at(start))).collect();
         let own = seen.iter().filter(|&&class| class == 4).count();
         assert!((2880..=3120).contains(&own), "{own} of 3000");

@@ -21,7 +21,7 @@ pub(super) struct Blocks {
 }
 
 /// The blocks of a position.
-pub(super) struct Place {
+pub(super) struct BlockPosition {
     pub(super) label: u32,
     /// Index of the group among those of all classes.
     pub(super) group: u64,
@@ -68,7 +68,7 @@ impl Blocks {
         self.class_starts.windows(2).map(|class| ((class[1] - class[0]) as f64 / nodes).powi(2)).sum()
     }
 
-    pub(super) fn place(&self, position: u64) -> Place {
+    pub(super) fn place(&self, position: u64) -> BlockPosition {
         let at = self.class_at(position);
         let class = self.class_starts[at]..self.class_starts[at + 1];
         let groups = self.group_starts[at + 1] - self.group_starts[at];
@@ -78,7 +78,7 @@ impl Blocks {
         let key = mix(self.key.wrapping_add(number + 1));
         let (_, community) = part(&inside, communities, key, position);
         let whole = 0..self.class_starts[self.class_starts.len() - 1];
-        Place { label: self.labels[at], group: number, blocks: [whole, class, inside, community] }
+        BlockPosition { label: self.labels[at], group: number, blocks: [whole, class, inside, community] }
     }
 
     pub(super) fn label(&self, position: u64) -> u32 {

@@ -5,7 +5,7 @@ use super::{
     attributes::FeatureModel,
     permutation::Permutation,
     stubs::NODE_BYTES,
-    wiring::{Rows, Wiring},
+    wiring::{NeighborLists, Wiring},
 };
 use crate::{
     Budget, Csr, Dataset, Dense, Features, Graph, Labels, NodeIds, Repairs, Result, Seed,
@@ -24,7 +24,7 @@ impl Synthetic {
 
     /// Like [`generate`](Self::generate), with a memory limit.
     pub fn generate_within(&self, seed: Seed, budget: &Budget) -> Result<Dataset> {
-        let sampler = Sampler::new(self, seed, budget, self.dataset_bytes())?;
+        let sampler = RowSampler::new(self, seed, budget, self.dataset_bytes())?;
         let graph = self.graph(&sampler)?;
         let features = self.feature_matrix(&sampler)?;
         let labels = self.label_list(&sampler)?;
@@ -63,13 +63,13 @@ impl Synthetic {
         graph.saturating_add(nodes.saturating_mul(features)).saturating_add(nodes.saturating_mul(8))
     }
 
-    fn graph(&self, sampler: &Sampler) -> Result<Graph> {
+    fn graph(&self, sampler: &RowSampler) -> Result<Graph> {
         let mut offsets = Vec::with_capacity(self.nodes + 1);
         offsets.push(0);
         let mut targets: Vec<u32> = Vec::with_capacity(self.edges / 50 * 101 + 1000);
         sampler.in_order(
             |range| sampler.wiring.rows(range),
-            |rows: Rows| {
+            |rows: NeighborLists| {
                 let before = targets.len();
                 offsets.extend(rows.ends.iter().map(|&end| (before + end) as u64));
                 targets.extend(rows.targets);
@@ -79,7 +79,7 @@ impl Synthetic {
         Graph::from_csr(offsets.into(), targets.into(), None)
     }
 
-    fn feature_matrix(&self, sampler: &Sampler) -> Result<Features> {
+    fn feature_matrix(&self, sampler: &RowSampler) -> Result<Features> {
         match (&sampler.features, self.features) {
             (FeatureModel::Gaussian(_), FeatureKind::Gaussian { width }) => {
                 let mut values = Vec::with_capacity(self.nodes * width);
@@ -96,7 +96,7 @@ impl Synthetic {
                 let (mut offsets, mut indices) = (vec![0], Vec::new());
                 sampler.in_order(
                     |range| sampler.words(range),
-                    |rows: Rows| {
+                    |rows: NeighborLists| {
                         let before = indices.len();
                         offsets.extend(rows.ends.iter().map(|&end| (before + end) as u64));
                         indices.extend(rows.targets);
@@ -109,7 +109,7 @@ impl Synthetic {
         }
     }
 
-    fn label_list(&self, sampler: &Sampler) -> Result<Labels> {
+    fn label_list(&self, sampler: &RowSampler) -> Result<Labels> {
         let mut classes = Vec::with_capacity(self.nodes);
         sampler.in_order(
             |range| sampler.labels(range),
@@ -130,18 +130,18 @@ impl Synthetic {
 }
 
 /// A fitted model that can compute any of its rows.
-pub(super) struct Sampler<'a> {
+pub(super) struct RowSampler<'a> {
     model: &'a Synthetic,
     pub(super) wiring: Wiring,
     pub(super) features: FeatureModel,
     withheld: Permutation,
 }
 
-/// Rows per task, and per block of tasks.
+/// NeighborLists per task, and per block of tasks.
 const TASK: u64 = 1 << 9;
 const BLOCK: u64 = 1 << 16;
 
-impl<'a> Sampler<'a> {
+impl<'a> RowSampler<'a> {
     /// Validates the model and checks the memory limit, with `beside` bytes for other data.
     pub(super) fn new(model: &'a Synthetic, seed: Seed, budget: &Budget, beside: u64) -> Result<Self> {
         model.validate()?;
@@ -195,8 +195,8 @@ impl<'a> Sampler<'a> {
         values
     }
 
-    pub(super) fn words(&self, range: Range<u64>) -> Rows {
-        let mut rows = Rows::default();
+    pub(super) fn words(&self, range: Range<u64>) -> NeighborLists {
+        let mut rows = NeighborLists::default();
         if let FeatureModel::Words(words) = &self.features {
             for node in range {
                 let place = self.wiring.blocks.place(self.wiring.numbers.backward(node));

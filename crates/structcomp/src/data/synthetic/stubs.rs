@@ -2,7 +2,7 @@
 
 use super::{
     Synthetic,
-    blocks::{Blocks, LEVELS, Place},
+    blocks::{BlockPosition, Blocks, LEVELS},
     permutation::Permutation,
 };
 use crate::Seed;
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 /// Parameters fitted to meet the requested number of edges and homophily.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fit {
+pub(super) struct FittedDegrees {
     /// Stubs per unit of a node's weight.
     pub(super) scale: f64,
     /// Share of stubs that connect nodes of any class.
@@ -36,7 +36,7 @@ const CHUNK: usize = 1 << 13;
 pub(super) const NODE_BYTES: u64 = size_of::<[u64; LEVELS]>() as u64;
 
 impl Stubs {
-    pub(super) fn new(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: Fit) -> Self {
+    pub(super) fn new(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: FittedDegrees) -> Self {
         let nodes = model.nodes;
         let isolated = Permutation::new(nodes as u64, seed.key("isolated"));
         let stubs_of = |position: u64| match isolated.forward(position) < model.isolated as u64 {
@@ -103,7 +103,7 @@ impl Stubs {
 }
 
 /// Mean number of stubs of the nodes that have any, from a sample.
-pub(super) fn mean(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: Fit, sample: u64) -> f64 {
+pub(super) fn mean(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: FittedDegrees, sample: u64) -> f64 {
     let nodes = model.nodes as u64;
     let chosen = Permutation::new(nodes, seed.key("fit"));
     let looked_at = nodes.min(sample);
@@ -139,7 +139,13 @@ fn add(a: [u64; LEVELS], b: [u64; LEVELS]) -> [u64; LEVELS] {
 }
 
 /// Number of stubs of a node at each level, at least one in total.
-fn count(model: &Synthetic, place: &Place, seed: Seed, position: u64, fit: Fit) -> [u64; LEVELS] {
+fn count(
+    model: &Synthetic,
+    place: &BlockPosition,
+    seed: Seed,
+    position: u64,
+    fit: FittedDegrees,
+) -> [u64; LEVELS] {
     let mut rng = seed.stream_at("degrees", position);
     let [u, round, mixing, systematic]: [f64; 4] = std::array::from_fn(|_| rng.random());
     // 1 - u is in (0, 1], so the power is at least 1 and finite.
@@ -168,7 +174,7 @@ fn count(model: &Synthetic, place: &Place, seed: Seed, position: u64, fit: Fit) 
 }
 
 /// Stubs that exceed a small block move to the next larger one, up to the class.
-fn spill(mut counts: [u64; LEVELS], place: &Place) -> [u64; LEVELS] {
+fn spill(mut counts: [u64; LEVELS], place: &BlockPosition) -> [u64; LEVELS] {
     for level in (2..LEVELS).rev() {
         let size = place.blocks[level].end - place.blocks[level].start;
         let capacity = if size < 2 { 0 } else { (size + 2) / 4 };
@@ -193,7 +199,7 @@ mod tests {
     fn stubs() -> Stubs {
         let model = Synthetic { nodes: 500, classes: 3, isolated: 100, ..Synthetic::default() };
         let blocks = Blocks::new(&model, Seed(4)).unwrap();
-        Stubs::new(&model, &blocks, Seed(4), Fit { scale: 2.5, global: 0.2 })
+        Stubs::new(&model, &blocks, Seed(4), FittedDegrees { scale: 2.5, global: 0.2 })
     }
 
     #[test]
@@ -218,9 +224,9 @@ mod tests {
 
     #[test]
     fn a_small_block_passes_its_surplus_on() {
-        let place = Place { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..10] };
+        let place = BlockPosition { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..10] };
         assert_eq!(spill([5, 4, 9, 20], &place), [5, 4 + 16, 10, 3]);
-        let place = Place { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..1] };
+        let place = BlockPosition { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..1] };
         assert_eq!(spill([1, 0, 0, 2], &place), [1, 0, 2, 0]);
     }
 }

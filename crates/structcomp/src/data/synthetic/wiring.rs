@@ -2,9 +2,9 @@
 
 use super::{
     Synthetic,
-    blocks::{Blocks, LEVELS, Place},
+    blocks::{BlockPosition, Blocks, LEVELS},
     permutation::Permutation,
-    stubs::{self, Fit, Stubs, WEIGHT_SHIFT},
+    stubs::{self, FittedDegrees, Stubs, WEIGHT_SHIFT},
 };
 use crate::{Error, Result, Seed, random::mix};
 use rayon::prelude::*;
@@ -23,7 +23,7 @@ pub(super) struct Wiring {
 
 /// The neighbour lists of consecutive nodes.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct NeighborLists {
     /// End of the list of each node in `targets`.
     pub(super) ends: Vec<usize>,
     pub(super) targets: Vec<u32>,
@@ -44,7 +44,7 @@ impl Wiring {
         let blocks = Blocks::new(model, seed)?;
         let same = blocks.same_class();
         let mut fit = first_fit(model, &blocks, seed)?;
-        let mut best: Option<((f64, f64), Fit)> = None;
+        let mut best: Option<((f64, f64), FittedDegrees)> = None;
         for _ in 0..FITS {
             let wiring = Self::matched(model, &blocks, seed, fit);
             let (edges, homophily) = wiring.estimate(model, seed);
@@ -76,15 +76,15 @@ impl Wiring {
         }
     }
 
-    fn matched(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: Fit) -> Self {
+    fn matched(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: FittedDegrees) -> Self {
         let stubs = Stubs::new(model, blocks, seed, fit);
         let numbers = Permutation::new(model.nodes as u64, seed.key("node numbers"));
         Self { blocks: blocks.clone(), numbers, stubs, extra: Vec::new(), key: seed.key("matching") }
     }
 
     /// The rows of the nodes in `range`.
-    pub(super) fn rows(&self, range: Range<u64>) -> Rows {
-        let mut rows = Rows::default();
+    pub(super) fn rows(&self, range: Range<u64>) -> NeighborLists {
+        let mut rows = NeighborLists::default();
         let mut mates = Vec::new();
         for node in range {
             let start = rows.targets.len();
@@ -111,7 +111,7 @@ impl Wiring {
     }
 
     /// The mates of a position's stubs at a level, except its own stubs.
-    fn mates(&self, place: &Place, level: usize, position: u64) -> impl Iterator<Item = u64> + use<> {
+    fn mates(&self, place: &BlockPosition, level: usize, position: u64) -> impl Iterator<Item = u64> + use<> {
         let block = &place.blocks[level];
         let all = self.stubs.within(level, block);
         let own = self.stubs.of(level, position);
@@ -173,7 +173,7 @@ impl Wiring {
 }
 
 /// A first fit to the number of stubs only. It is cheap and saves rounds of matching.
-fn first_fit(model: &Synthetic, blocks: &Blocks, seed: Seed) -> Result<Fit> {
+fn first_fit(model: &Synthetic, blocks: &Blocks, seed: Seed) -> Result<FittedDegrees> {
     let same = blocks.same_class();
     if model.homophily < same - FAR.1 || (same >= 1.0 && model.homophily < 1.0) {
         return Err(Error::Input(format!(
@@ -185,7 +185,7 @@ fn first_fit(model: &Synthetic, blocks: &Blocks, seed: Seed) -> Result<Fit> {
     let global = if same >= 1.0 { 0.0 } else { ((1.0 - model.homophily) / (1.0 - same)).clamp(0.0, 1.0) };
     let mean_degree = 2.0 * model.edges as f64 / (model.nodes - model.isolated) as f64;
     let mean_weight = (model.degree_exponent - 1.0) / (model.degree_exponent - 2.0) - WEIGHT_SHIFT;
-    let mut fit = Fit { scale: mean_degree / mean_weight, global };
+    let mut fit = FittedDegrees { scale: mean_degree / mean_weight, global };
     for _ in 0..6 {
         let mean = stubs::mean(model, blocks, seed, fit, SAMPLE);
         fit.scale *= (mean_degree * USUAL_LOSS / mean).clamp(0.1, 10.0);

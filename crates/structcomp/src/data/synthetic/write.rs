@@ -1,6 +1,6 @@
 //! Writes a synthetic graph to a dataset folder without holding the graph or the features in memory.
 
-use super::{FeatureKind, Synthetic, generate::Sampler, wiring::Rows};
+use super::{FeatureKind, Synthetic, generate::RowSampler, wiring::NeighborLists};
 use crate::{
     Budget, Error, GraphWriter, Result, Seed,
     data::folder::{
@@ -23,7 +23,7 @@ impl Synthetic {
         mut progress: impl FnMut(u64, u64) + Send,
     ) -> Result<u64> {
         let writer = FolderWriter::create(folder.as_ref())?;
-        let sampler = Sampler::new(self, seed, &Budget::default(), 0)?;
+        let sampler = RowSampler::new(self, seed, &Budget::default(), 0)?;
         let nodes = self.nodes as u64;
         let edges = self.write_graph(&sampler, &writer, &mut |rows| progress(rows, 2 * nodes))?;
         let mut manifest = Manifest::new(&self.name, nodes, edges);
@@ -42,7 +42,7 @@ impl Synthetic {
     /// Returns the number of edges.
     fn write_graph(
         &self,
-        sampler: &Sampler,
+        sampler: &RowSampler,
         folder: &FolderWriter,
         progress: &mut (dyn FnMut(u64) + Send),
     ) -> Result<u64> {
@@ -50,7 +50,7 @@ impl Synthetic {
         let (mut rows_done, mut entries) = (0, 0);
         sampler.in_order(
             |range| sampler.wiring.rows(range),
-            |rows: Rows| {
+            |rows: NeighborLists| {
                 let mut start = 0;
                 for &end in &rows.ends {
                     graph.push_row(&rows.targets[start..end], None)?;
@@ -68,7 +68,7 @@ impl Synthetic {
 
     fn write_features(
         &self,
-        sampler: &Sampler,
+        sampler: &RowSampler,
         folder: &FolderWriter,
         progress: &mut (dyn FnMut(u64) + Send),
     ) -> Result<FeatureFiles> {
@@ -92,7 +92,7 @@ impl Synthetic {
                 let mut arrays = SparseWriter::create(folder)?;
                 sampler.in_order(
                     |range| sampler.words(range),
-                    |rows: Rows| {
+                    |rows: NeighborLists| {
                         rows_done += rows.ends.len() as u64;
                         progress(rows_done);
                         let before = arrays.entries();
@@ -106,7 +106,7 @@ impl Synthetic {
         }
     }
 
-    fn write_labels(&self, sampler: &Sampler, folder: &FolderWriter) -> Result<()> {
+    fn write_labels(&self, sampler: &RowSampler, folder: &FolderWriter) -> Result<()> {
         let mut array = ArrayWriter::create::<i32>(folder.file(LABELS), "<i4")?;
         sampler.in_order(|range| sampler.labels(range), |block: Vec<i32>| array.push(&block))?;
         array.finish(&[self.nodes as u64])

@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path, purpose: Purpose, options: &Options) -> Result<N
 }
 
 pub(crate) fn parse(text: &[u8], path: &Path, purpose: Purpose, options: &Options) -> Result<NodeTable> {
-    let layout = Layout::of(text, path, purpose)?;
+    let layout = CsvLayout::of(text, path, purpose)?;
     let body = Body { text, path, layout: &layout };
     let pieces = body.pieces();
     let counts: Vec<usize> = pieces.par_iter().map(|&(_, piece)| rows(piece).count()).collect();
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &[u8], path: &Path, purpose: Purpose, options: &Option
 
 /// How to read the lines of a file.
 #[derive(Debug)]
-struct Layout {
+struct CsvLayout {
     delimiter: Delimiter,
     names: Vec<String>,
     id: Option<usize>,
@@ -53,7 +53,7 @@ struct Layout {
     body: usize,
 }
 
-impl Layout {
+impl CsvLayout {
     fn of(text: &[u8], path: &Path, purpose: Purpose) -> Result<Self> {
         let start = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         // Comments are allowed only before the first row: further down, '#' may start an id.
@@ -158,7 +158,7 @@ fn is_header(head: &[Cow<[u8]>], second: Option<&[Cow<[u8]>]>) -> bool {
 struct Body<'a> {
     text: &'a [u8],
     path: &'a Path,
-    layout: &'a Layout,
+    layout: &'a CsvLayout,
 }
 
 impl<'a> Body<'a> {
@@ -190,7 +190,7 @@ impl<'a> Body<'a> {
         ids: &mut Column<u64>,
         labels: &mut Column<i64>,
     ) -> Result<(), String> {
-        let Layout { delimiter, names, id, label, values, .. } = self.layout;
+        let CsvLayout { delimiter, names, id, label, values, .. } = self.layout;
         if *delimiter != Delimiter::Blank && memchr::memchr_iter(b'"', line).count() % 2 == 1 {
             return Err("a quote is not closed; line breaks inside quotes are not supported".into());
         }

@@ -1,7 +1,7 @@
 //! Feature and label files of every kind, detected by content.
 
 use super::{Cell, Column, NodeTable, Purpose, csv};
-use crate::data::bytes::{Bytes, Head};
+use crate::data::bytes::{Bytes, FileHead};
 use crate::data::npy::{self, Array, Kind};
 use crate::data::npz::Archive;
 use crate::data::{Options, matrix_market, parquet, scipy_npz};
@@ -48,7 +48,7 @@ enum Contents {
 
 impl Contents {
     fn of(path: &Path) -> Result<Self> {
-        let head = Head::of(path)?;
+        let head = FileHead::of(path)?;
         match &head.bytes[..] {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Ok(Self::Npy),
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Ok(Self::Zip),
@@ -107,7 +107,7 @@ fn npy_labels(path: &Path, options: &Options) -> Result<NodeTable> {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Class {
+enum ClassCell {
     Number(f64),
     Name(String),
     /// A one-hot vector, as GraphSAINT writes.
@@ -120,9 +120,9 @@ fn json_labels(path: &Path, options: &Options) -> Result<NodeTable> {
     let wrong = |what: String| Error::format(path, what);
     // An entry takes at least four bytes of text, and about a hundred in memory.
     options.budget.check_items("the labels", bytes.len() as u64 / 4, 100)?;
-    let classes: BTreeMap<String, Class> = serde_json::from_slice(&bytes)
+    let classes: BTreeMap<String, ClassCell> = serde_json::from_slice(&bytes)
         .map_err(|error| wrong(format!("is not a JSON object from id to class: {error}")))?;
-    let mut rows: Vec<(String, Class)> = classes.into_iter().collect();
+    let mut rows: Vec<(String, ClassCell)> = classes.into_iter().collect();
     if rows.iter().all(|(id, _)| u64::read(id).is_some()) {
         rows.sort_by_cached_key(|(id, _)| u64::read(id));
     }
@@ -130,13 +130,13 @@ fn json_labels(path: &Path, options: &Options) -> Result<NodeTable> {
     for (id, class) in &rows {
         ids.push(id);
         let number = match class {
-            Class::Name(name) => {
+            ClassCell::Name(name) => {
                 labels.push(name);
                 continue;
             }
-            Class::Number(number) => i64::read(&number.to_string()),
-            Class::OneHot(hot) => one_hot(hot),
-            Class::None(()) => Some(-1),
+            ClassCell::Number(number) => i64::read(&number.to_string()),
+            ClassCell::OneHot(hot) => one_hot(hot),
+            ClassCell::None(()) => Some(-1),
         };
         let several = || wrong(format!("node '{id}' has several classes, or a class that is not an integer"));
         labels.push_number(number.ok_or_else(several)?);

@@ -1,17 +1,17 @@
-//! How far clusters and classes are the same, whatever they are called.
+//! Agreement of clusters with classes, independent of their numbering.
 
 use crate::{Error, Labels, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Clusters beside classes, over the nodes that have a class.
+/// How well clusters match classes, over the labelled nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Normalised mutual information: what a cluster tells about the class, over the mean of what
-    /// there is to tell about each. 1 for the same division.
+    /// Normalized mutual information: the mutual information over the mean of both entropies. 1 if clusters and
+    /// classes are the same.
     pub nmi: f64,
-    /// The adjusted Rand index: pairs that are together in both, less what chance would give.
-    /// 1 for the same division, 0 on average for a random one.
+    /// Adjusted Rand index: pairs that are together in both, corrected for chance. 1 if clusters and classes are the
+    /// same, 0 on average for random clusters.
     pub ari: f64,
 }
 
@@ -29,9 +29,11 @@ impl Agreement {
     pub fn of(clusters: &[u32], labels: &Labels) -> Result<Self> {
         if clusters.len() != labels.nodes() {
             let (given, nodes) = (clusters.len(), labels.nodes());
-            return Err(Error::Input(format!("{given} nodes have clusters, but {nodes} have labels")));
+            return Err(Error::Input(format!(
+                "there are clusters for {given} nodes, but labels for {nodes}"
+            )));
         }
-        // Sorted maps, so that sums have one order.
+        // Sorted maps, so that sums have a fixed order.
         let (mut both, mut cluster, mut class) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (&a, b) in clusters.iter().zip(labels.iter()).filter_map(|(a, b)| Some((a, b?))) {
             *both.entry((a, b)).or_insert(0u64) += 1;
@@ -40,14 +42,16 @@ impl Agreement {
         }
         let total: u64 = class.values().sum();
         if total == 0 {
-            return Err(Error::Input("no node has a label to compare clusters with".into()));
+            return Err(Error::Input(
+                "no node has a label, so clusters cannot be compared with classes".into(),
+            ));
         }
         let information = both.iter().map(|(&(a, b), &count)| {
             let expected = cluster[&a] as f64 * class[&b] as f64 / total as f64;
             count as f64 / total as f64 * (count as f64 / expected).ln()
         });
         let mean = (entropy(cluster.values(), total) + entropy(class.values(), total)) / 2.0;
-        // One cluster and one class are the same division, about which there is nothing to tell.
+        // One cluster and one class are the same, though both entropies are zero.
         let nmi = if mean > 0.0 { (information.sum::<f64>() / mean).clamp(0.0, 1.0) } else { 1.0 };
         let ari = rand_index(pairs(both.values()), pairs(cluster.values()), pairs(class.values()), total);
         Ok(Self { nmi, ari })
@@ -58,7 +62,7 @@ fn entropy<'a>(sizes: impl Iterator<Item = &'a u64>, total: u64) -> f64 {
     sizes.map(|&size| size as f64 / total as f64).map(|share| -share * share.ln()).sum()
 }
 
-/// How many pairs lie together.
+/// The number of pairs that are together.
 fn pairs<'a>(sizes: impl Iterator<Item = &'a u64>) -> f64 {
     sizes.map(|&size| size as f64 * (size as f64 - 1.0) / 2.0).sum()
 }
@@ -67,7 +71,7 @@ fn rand_index(both: f64, cluster: f64, class: f64, total: u64) -> f64 {
     let all = total as f64 * (total as f64 - 1.0) / 2.0;
     let chance = if all > 0.0 { cluster * class / all } else { 0.0 };
     let most = (cluster + class) / 2.0;
-    // Both divide nothing at all, or everything: then they are the same.
+    // Both are a single cluster, or every node is by itself in both: then they are the same.
     if most == chance { 1.0 } else { (both - chance) / (most - chance) }
 }
 
@@ -83,7 +87,7 @@ mod tests {
     fn six_nodes_agree_as_computed_by_hand() {
         // Clusters {0 1 2} {3 4 5}, classes {0 1} {2 3} {4 5}: counts 2 1 0 / 0 1 2.
         let found = of(&[0, 0, 0, 1, 1, 1], &[0, 0, 1, 1, 2, 2]);
-        // A class is worth log 3, and log 3 - ⅔ log 2 once its cluster is known.
+        // The entropy of the class is log 3, and log 3 - ⅔ log 2 once its cluster is known.
         let (ln2, ln3) = (2f64.ln(), 3f64.ln());
         assert!((found.nmi - 2.0 / 3.0 * ln2 / ((ln2 + ln3) / 2.0)).abs() < 1e-15);
         // Pairs together: 2 in both, 6 and 3 of 15: expected 6 · 3 / 15 = 1.2.
@@ -91,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn names_do_not_matter_and_neither_does_the_order_of_the_two() {
+    fn numbering_and_order_do_not_matter() {
         let (a, b) = ([0, 0, 1, 1, 2, 2, 2], [1, 1, 1, 0, 0, 2, 2]);
         let (ab, ba) = (of(&a, &b.map(i64::from)), of(&b, &a.map(i64::from)));
         assert!((ab.nmi - ba.nmi).abs() < 1e-15 && (ab.ari - ba.ari).abs() < 1e-15);
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn independent_divisions_have_no_information_and_worse_than_chance_is_negative() {
+    fn independent_clusters_have_no_information_and_worse_than_chance_is_negative() {
         // A square: rows against columns. Pairs together: 0 in both, 2 and 2 of 6.
         let square = of(&[0, 0, 1, 1], &[0, 1, 0, 1]);
         assert_eq!(square.nmi, 0.0);
@@ -108,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unlabelled_are_left_out_and_trivial_divisions_are_the_same() {
+    fn unlabelled_nodes_are_ignored_and_trivial_clusters_agree() {
         assert_eq!(of(&[0, 0, 1, 1, 0], &[4, 4, 2, 2, -1]), Agreement { nmi: 1.0, ari: 1.0 });
         assert_eq!(of(&[3, 3], &[1, 1]), Agreement { nmi: 1.0, ari: 1.0 });
         assert_eq!(of(&[0, 1], &[1, 0]), Agreement { nmi: 1.0, ari: 1.0 });

@@ -1,9 +1,8 @@
-//! The logistic loss of margins, in full double precision and in steps that vector units can do.
+//! The logistic loss of margins, in full double precision and in operations that vector units have.
 
 use std::array::from_fn;
 
-/// log(1 + exp(-m)) for margins m of any size, and 1 / (1 + exp(m)), the chance that the model gives to the
-/// wrong answer.
+/// log(1 + exp(-m)) for margins m of any size, and 1 / (1 + exp(m)), the probability of the wrong class.
 #[inline(always)]
 pub(super) fn losses_and_doubts<const N: usize>(m: [f64; N]) -> ([f64; N], [f64; N]) {
     let e = exp_of_negative(m.map(|m| -m.abs()));
@@ -13,13 +12,12 @@ pub(super) fn losses_and_doubts<const N: usize>(m: [f64; N]) -> ([f64; N], [f64;
     (losses, doubts)
 }
 
-/// eˣ for x of at most 0: 2ⁿ for the whole part of x/ln 2 and the series for the rest. What is below the
-/// smallest of numbers stays there.
+/// eˣ for x ≤ 0: 2ⁿ for the integer part of x/ln 2, and the series for the rest. Below -708 it is constant.
 #[inline(always)]
 fn exp_of_negative<const N: usize>(x: [f64; N]) -> [f64; N] {
-    /// From this number on doubles are whole, and their last bits are the number less this one.
+    /// Doubles from here on are integers, and their last bits are the difference from this one.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
-    /// ln 2 in two parts, the first so short that its products with whole numbers are exact.
+    /// ln 2 in two parts, the first so short that its products with integers are exact.
     const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
     let x = x.map(|x| x.max(-708.0));
     let shifted = x.map(|x| x * std::f64::consts::LOG2_E + WHOLE);
@@ -51,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_are_right_to_the_last_digits() {
+    fn losses_and_doubts_are_exact_to_the_last_digits() {
         for i in -70_000..=70_000 {
             let m = i as f64 / 100.0;
             let ([loss, same], [doubt, _]) = losses_and_doubts([m; 2]);

@@ -1,5 +1,5 @@
-//! The classes that classifiers give to nodes: all classifiers at once and in single precision, and once more in
-//! double where that cannot tell.
+//! Predicted classes: of all classifiers at once in single precision, and again in double precision where that is too
+//! close to call.
 
 use super::super::rows;
 use super::Classifier;
@@ -8,12 +8,12 @@ use crate::Features;
 use crate::nn::first_layer;
 use rayon::prelude::*;
 
-/// Rows that are looked at together.
+/// Rows per product.
 const ROWS: usize = 2048;
-/// Features whose weights are put in place together.
+/// Features whose weights one task transposes.
 const FEATURES: usize = 8;
 
-/// How many of its nodes, given as `(node, class)`, each classifier gets right.
+/// How many of its nodes, given as `(node, class)`, each classifier predicts right.
 pub(in crate::evaluate) fn count_right(x: &Features, judged: &[(Classifier, Vec<(u32, u32)>)]) -> Vec<usize> {
     let weights = Weights::of(x, judged.iter().map(|(classifier, _)| classifier));
     let mut tests: Vec<Vec<(u32, u32)>> = judged.iter().map(|(_, test)| test.clone()).collect();
@@ -58,7 +58,7 @@ fn length(x: &Features, row: usize) -> f64 {
     square.sqrt()
 }
 
-/// The place of the largest decision value, where no other comes near enough to be it after all.
+/// The index of the largest decision value, unless another is within the error of it.
 fn clearly_largest(values: &[f32], classifier: &Classifier, error: f64) -> Option<usize> {
     let (mut best, mut largest, mut second) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
     for (at, (&value, weights)) in values.iter().zip(&classifier.weights).enumerate() {
@@ -75,7 +75,7 @@ fn clearly_largest(values: &[f32], classifier: &Classifier, error: f64) -> Optio
     (largest - second > 2.0 * error).then_some(best)
 }
 
-/// The place of the largest number, the first of several.
+/// The index of the largest value, the first of equal ones.
 fn first_largest(values: &[f64]) -> usize {
     let mut best = 0;
     for (at, value) in values.iter().enumerate() {
@@ -86,15 +86,15 @@ fn first_largest(values: &[f64]) -> usize {
     best
 }
 
-/// The weights of all classes of all classifiers, side by side for each feature, without the intercepts.
+/// The weights of all classes of all classifiers without the intercepts: one row per feature.
 struct Weights {
     values: Vec<f32>,
     count: usize,
-    /// Where the classes of each classifier start, and where the last end.
+    /// Where the columns of each classifier start, and where the last ends.
     starts: Vec<usize>,
-    /// The length of each classifier's longest weights.
+    /// The length of each classifier's longest weight vector.
     lengths: Vec<f64>,
-    /// How many terms a decision value has.
+    /// The number of terms of a decision value.
     terms: f64,
 }
 
@@ -109,7 +109,7 @@ impl Weights {
         }
         let count = all.len();
         let mut values = vec![0.0; x.cols() * count];
-        // Some features at a time, since their weights lie side by side.
+        // A few features at a time, so that whole cache lines are written.
         values.par_chunks_mut(FEATURES * count).enumerate().for_each(|(block, values)| {
             for (column, weights) in all.iter().enumerate() {
                 let to = values.iter_mut().skip(column).step_by(count);
@@ -119,8 +119,8 @@ impl Weights {
         Self { values, count, starts, lengths, terms: x.cols() as f64 }
     }
 
-    /// What a decision value may be off by, for a row of this length: each product by 2⁻¹⁶ of it, sums by the
-    /// rounding of every term, and all of them by what is too small for a number.
+    /// A bound on the error of a decision value for a row of this length: 2⁻¹⁶ of each product, the rounding of each
+    /// addition, and underflow.
     fn error(&self, split: usize, length: f64) -> f64 {
         let of_size = (2f64.powi(-15) + self.terms * 2f64.powi(-23)) * length * self.lengths[split];
         of_size + self.terms * f32::MIN_POSITIVE as f64 * (1.0 + length + self.lengths[split])

@@ -1,21 +1,20 @@
-//! Many training nodes: Newton's method in the weights, its equations solved by conjugate gradients.
+//! For many training nodes: Newton's method in the weights, with equations solved by conjugate gradients.
 //!
-//! The Hessian is I + C Xᵀ diag(p (1 - p)) X and is never formed. Gradients are conjugated after
-//! scaling by I + ¼ C XᵀX, its largest possible value, which is the same for all classes and
-//! takes away what makes correlated features slow.
+//! The Hessian I + C Xᵀ diag(p (1 - p)) X is never formed. The preconditioner is its upper bound I + ¼ C XᵀX, which
+//! is the same for all classes and removes the effect of correlated features.
 
 use super::super::rows::inner;
 use super::samples::Samples;
 use super::{MAX_STEPS, SHORTEST, TOLERANCE, falls, losses_and_doubts, stuck};
 use crate::{Error, Result, matrix::Cholesky};
 
-/// Products with the Hessian within one step of Newton's method; fifty are many.
+/// Products with the Hessian per step of Newton's method; usually far fewer than fifty.
 const MAX_PRODUCTS: usize = 1000;
 
-/// I + ¼ C XᵀX, factored.
-pub(super) struct Scale(Cholesky);
+/// The preconditioner I + ¼ C XᵀX, factored.
+pub(super) struct Preconditioner(Cholesky);
 
-impl Scale {
+impl Preconditioner {
     pub(super) fn new(samples: &Samples, c: f64) -> Result<Self> {
         let width = samples.width();
         let mut matrix = samples.column_products();
@@ -27,7 +26,7 @@ impl Scale {
 }
 
 /// The weights, intercept last, for the signs `y`.
-pub(super) fn solve(samples: &Samples, scale: &Scale, y: &[f64], c: f64) -> Result<Vec<f64>> {
+pub(super) fn solve(samples: &Samples, scale: &Preconditioner, y: &[f64], c: f64) -> Result<Vec<f64>> {
     let mut w = vec![0.0; samples.width()];
     let (mut first, mut relative) = (None, 1.0);
     for _ in 0..MAX_STEPS {
@@ -42,7 +41,7 @@ pub(super) fn solve(samples: &Samples, scale: &Scale, y: &[f64], c: f64) -> Resu
         }
         relative = norm / first;
         let curvature: Vec<f64> = p.iter().map(|p| c * p * (1.0 - p)).collect();
-        // Early steps need not be exact; this is enough for the number of right digits to double.
+        // Early steps need not be exact; this accuracy keeps the convergence quadratic.
         let step = newton_step(samples, scale, &curvature, &gradient, relative.min(0.1));
         let f_step = samples.decisions(&step);
         let (square, cross, step_square) = (inner(&w, &w), inner(&w, &step), inner(&step, &step));
@@ -64,10 +63,10 @@ pub(super) fn solve(samples: &Samples, scale: &Scale, y: &[f64], c: f64) -> Resu
     Err(stuck(relative))
 }
 
-/// H⁻¹ times the gradient, until what is left of it is `accuracy` of the whole.
+/// H⁻¹ times the gradient, with a relative residual of `accuracy`.
 fn newton_step(
     samples: &Samples,
-    scale: &Scale,
+    scale: &Preconditioner,
     curvature: &[f64],
     gradient: &[f64],
     accuracy: f64,

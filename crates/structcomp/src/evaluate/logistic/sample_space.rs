@@ -1,24 +1,24 @@
-//! Few training nodes: the weights are a sum of training rows, w = Σ aᵢ xᵢ, with one unknown a node.
+//! For few training nodes: the weights are a sum of training rows, w = Σ aᵢ xᵢ, with one unknown per node.
 //!
 //! With the Gram matrix G of the rows, the decision values are f = Ga and the gradient is Σ rᵢ xᵢ,
-//! where r = a - C y ∘ p and p is the doubt in each node. A step of Newton's method in the weights
+//! where r = a - C y ∘ p and p is the probability of the wrong class. A step of Newton's method in the weights
 //! becomes a ← a - (I + C diag(p (1 - p)) G)⁻¹ r. With S² = C diag(p (1 - p)) that is
 //! r - S (I + S G S)⁻¹ S G r, where the matrix is symmetric and positive definite: a few conjugate gradients
-//! solve it. All classes take their steps side by side, one a lane, so that G is read once for all of them.
+//! solve it. All classes take their steps side by side, one per lane, so that G is read once for all of them.
 
 use super::{MAX_STEPS, SHORTEST, TOLERANCE, falls, losses_and_doubts, stuck};
 use crate::matrix::{Kernel, Unit};
 use crate::{Result, matrix::Cholesky};
 
-/// Classes side by side: as many as the widest vector has numbers.
+/// Classes side by side: as many as the widest vector has values.
 pub(super) const LANES: usize = 8;
-/// A number for each of them.
+/// One value per class.
 pub(super) type Lanes = [f64; LANES];
 
-/// What may be left of the equations of an early step, beside what there was: more would save products within
-/// steps and cost steps. Of a later one it is what is left of the gradient, so that right digits double.
+/// The relative residual of the equations of an early step: a larger one would save products within steps and cost
+/// steps. In later steps it is the relative gradient, which keeps the convergence quadratic.
 const ENOUGH: f64 = 1e-3;
-/// Squares of rows, by C, from which on a step is a small difference of large numbers, and needs to be exact.
+/// C times the squared length of a row from which on a step is a small difference of large values and must be exact.
 const LARGE: f64 = 4096.0;
 /// Rows of a product that are computed together.
 const ROWS: usize = 8;
@@ -28,7 +28,7 @@ pub(super) struct Space {
     gram: Vec<f64>,
     size: usize,
     c: f64,
-    /// Whether rows are so long that equations are not left to conjugate gradients.
+    /// Whether rows are too long for conjugate gradients.
     large: bool,
 }
 
@@ -38,8 +38,8 @@ impl Space {
         Self { gram, size, c, large }
     }
 
-    /// The factors a of the training rows for the signs `y`, of which the first `classes` differ and the last
-    /// of these are repeated.
+    /// The factors a of the training rows for the signs `y`: the first `classes` lanes differ, the others repeat the
+    /// last of them.
     pub(super) fn solve(&self, y: &[Lanes], classes: usize) -> Result<Vec<Lanes>> {
         let mut factors = Ok(Vec::new());
         Unit::widest().run(Solve { space: self, y, classes, factors: &mut factors });
@@ -56,7 +56,7 @@ impl Space {
         for _ in 0..MAX_STEPS {
             let r = zip(&a, &zip(y, &p, |y, p| y * p), |a, pull| a - c * pull);
             let g_r = self.product(&r);
-            // The length of a sum of rows; rounding can leave a negative square where it is nothing.
+            // The squared length of a sum of rows, which rounding can make negative near zero.
             let squares = inner(&r, &g_r);
             if squares.iter().any(|square| !square.is_finite()) {
                 break;
@@ -70,7 +70,7 @@ impl Space {
             relative = std::array::from_fn(|lane| gradient[lane] / start[lane]);
             let s = zip(&p, &p, |p, _| (c * p * (1.0 - p)).sqrt());
             let mut side = zip(&s, &g_r, |s, g_r| s * g_r);
-            // A class that is done takes steps of nothing.
+            // A class that has converged takes steps of zero.
             side.iter_mut().for_each(|side| clear(side, &done));
             let Some(inside) = self.equations(&s, &side, &relative, classes) else { break };
             let mut step = zip(&r, &zip(&s, &inside, |s, inside| s * inside), |r, inside| r - inside);
@@ -105,7 +105,7 @@ impl Space {
         Err(stuck(largest(&relative)))
     }
 
-    /// The product of the Gram matrix with a vector a lane.
+    /// The product of the Gram matrix with one vector per lane.
     #[inline(always)]
     fn product(&self, x: &[Lanes]) -> Vec<Lanes> {
         let mut out = vec![[0.0; LANES]; self.size];
@@ -113,8 +113,7 @@ impl Space {
         out
     }
 
-    /// (I + S G S)⁻¹ times the right-hand side, as nearly as a step needs it where so much is left of the
-    /// gradient.
+    /// (I + S G S)⁻¹ times the right-hand side, as exactly as a step needs it at the relative gradient `left`.
     #[inline(always)]
     fn equations(&self, s: &[Lanes], side: &[Lanes], left: &Lanes, classes: usize) -> Option<Vec<Lanes>> {
         let enough = left.map(|left| left.min(ENOUGH).powi(2));
@@ -133,8 +132,8 @@ impl Space {
         Some(solution)
     }
 
-    /// The same by conjugate gradients in all lanes at a time, and in which of them so many products with G
-    /// left no more than `enough` of the equations, squared.
+    /// The same by conjugate gradients in all lanes at once, with at most `products` products with G, and which lanes
+    /// reached the squared relative residual `enough`.
     #[inline(always)]
     fn conjugate(
         &self,
@@ -187,7 +186,7 @@ impl Space {
     }
 }
 
-/// All of it within one kernel.
+/// Newton's method within one kernel.
 struct Solve<'a> {
     space: &'a Space,
     y: &'a [Lanes],
@@ -202,7 +201,7 @@ impl Kernel for Solve<'_> {
     }
 }
 
-/// The doubt in each node at the decision values f - t g, and the sum of the losses.
+/// The probability of the wrong class of each node at the decision values f - t g, and the sum of the losses.
 #[inline(always)]
 fn judge(y: &[Lanes], f: &[Lanes], g: &[Lanes], t: &Lanes) -> (Vec<Lanes>, Lanes) {
     let mut losses = [0.0; LANES];
@@ -271,7 +270,7 @@ fn multiply(gram: &[f64], x: &[Lanes], out: &mut [Lanes]) {
     let whole = blocks.len() * ROWS;
     for (block, out) in blocks.iter_mut().enumerate() {
         let mut sums = [[0.0; LANES]; ROWS];
-        // Down the columns, which are the rows, of as many rows as there are sums.
+        // Down columns, which equal rows, for as many rows as there are sums.
         for (column, x) in x.iter().enumerate() {
             let g: &[f64] = &gram[column * size + block * ROWS..][..ROWS];
             for row in 0..ROWS {

@@ -1,10 +1,10 @@
-//! The rows that a classifier learns from, each followed by the constant 1 of the intercept.
+//! The training rows of a classifier, each followed by the constant 1 of the intercept.
 
 use super::super::rows;
 use crate::{Features, matrix};
 use rayon::prelude::*;
 
-/// Rows of one partial sum: fixed, so that sums do not depend on the number of threads.
+/// Rows per partial sum; fixed, so that sums do not depend on the number of threads.
 const BLOCK: usize = 1024;
 
 pub(super) struct Samples<'a> {
@@ -27,7 +27,7 @@ impl<'a> Samples<'a> {
         self.nodes.len()
     }
 
-    /// How many weights there are, the intercept included.
+    /// The number of weights, including the intercept.
     pub(super) fn width(&self) -> usize {
         self.x.cols() + 1
     }
@@ -37,7 +37,7 @@ impl<'a> Samples<'a> {
         self.nodes.par_iter().with_min_len(64).map(|&node| decision(self.x, node, weights)).collect()
     }
 
-    /// The rows added up, each multiplied by its number in `scale`.
+    /// The sum of the rows, each multiplied by its entry of `scale`.
     pub(super) fn sum(&self, scale: &[f64]) -> Vec<f64> {
         let partial: Vec<Vec<f64>> = self
             .nodes
@@ -67,7 +67,7 @@ impl<'a> Samples<'a> {
             matrix::add_gram(&mut gram, &columns, size);
             return gram;
         }
-        // A row is spread out once for all its partners, so that sparse rows are never all dense at a time.
+        // One row at a time is made dense, so that sparse rows are never all dense at once.
         gram.par_chunks_mut(size.max(1)).enumerate().for_each(|(at, products)| {
             let mut row = vec![0.0; self.width()];
             self.add_scaled(self.nodes[at], 1.0, &mut row);

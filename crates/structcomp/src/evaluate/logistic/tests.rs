@@ -40,7 +40,7 @@ fn predict(classifier: &Classifier, x: &Features, node: u32) -> u32 {
     *classifier.classes.iter().find(right).unwrap()
 }
 
-/// Rows with two entries in twenty columns, which tell their class.
+/// Rows with two entries in twenty columns, which depend on its class.
 fn thin(rows: usize) -> (Features, Vec<(u32, u32)>) {
     let columns: Vec<u32> =
         (0..rows as u32).flat_map(|row| [row % 3 + 3 * (row % 2), 6 + row * 7 % 14]).collect();
@@ -51,7 +51,7 @@ fn thin(rows: usize) -> (Features, Vec<(u32, u32)>) {
 
 fn in_primal_space(x: &Features, nodes: &[(u32, u32)], c: f64) -> Vec<f64> {
     let samples = Samples::new(x, nodes.iter().map(|&(node, _)| node).collect());
-    primal::solve(&samples, &primal::Scale::new(&samples, c).unwrap(), &signs(nodes), c).unwrap()
+    primal::solve(&samples, &primal::Preconditioner::new(&samples, c).unwrap(), &signs(nodes), c).unwrap()
 }
 
 /// (w, b) - C Σ y (x, 1) / (1 + exp(y (w·x + b))), term by term.
@@ -76,7 +76,7 @@ fn far(a: &[f64], b: &[f64]) -> f64 {
 fn p12_both_spaces_find_what_plain_gradient_descent_finds() {
     for (rows, cols, c) in [(30, 4, 1.0), (12, 20, 1.0), (25, 6, 0.1), (25, 6, 8.0)] {
         let (x, nodes) = clouds(rows, cols, cols as u64);
-        // No step is longer than the objective's curvature allows.
+        // The step length that the curvature of the objective allows.
         let squares: f64 = x.to_dense().values().iter().map(|&x| (x as f64).powi(2)).sum();
         let rate = 1.0 / (1.0 + 0.25 * c * (squares + rows as f64));
         let mut w = vec![0.0; cols + 1];
@@ -92,7 +92,7 @@ fn p12_both_spaces_find_what_plain_gradient_descent_finds() {
 }
 
 #[test]
-fn at_the_solution_the_gradient_is_nothing_whatever_the_scale() {
+fn the_gradient_vanishes_at_the_solution_at_any_scale() {
     for scale in [1e-3, 1.0, 30.0, 1e4] {
         let (x, nodes) = clouds(120, 90, 7);
         let values: Vec<f32> = x.to_dense().values().iter().map(|x| x * scale).collect();
@@ -114,14 +114,14 @@ fn rows_norm(a: &[f64]) -> f64 {
 fn p12_both_spaces_agree_on_more_rows_than_one_block() {
     let (x, nodes) = clouds(1500, 40, 3);
     let (a, b) = (in_sample_space(&x, &nodes, 1.0), in_primal_space(&x, &nodes, 1.0));
-    // The curvature is at least 1, so that each is no further from the solution than its gradient is long.
+    // The curvature is at least 1, so each is no farther from the solution than the length of its gradient.
     let allowed = 2.0 * TOLERANCE * rows_norm(&gradient(&x, &nodes, 1.0, &[0.0; 41]));
     assert!(far(&a, &b) < allowed, "{} of {allowed}", far(&a, &b));
 }
 
 #[test]
 fn correlated_features_are_no_harder() {
-    // Twenty columns, each the first with a little of its own.
+    // Twenty columns, each the first plus a little noise.
     let (x, nodes) = clouds(2500, 20, 5);
     let mut values = x.to_dense().values().to_vec();
     for row in values.chunks_exact_mut(20) {
@@ -135,8 +135,8 @@ fn correlated_features_are_no_harder() {
 }
 
 #[test]
-fn the_intercept_is_kept_small_like_the_weights() {
-    // Without features f = b for all: b = C (2 p₊ - p₋), where p± are the doubts σ(∓b).
+fn the_intercept_is_regularized_like_the_weights() {
+    // Without features f = b for all: b = C (2 p₊ - p₋), where p± = σ(∓b).
     let x = Features::Dense(Dense::new(3, 1, vec![0.0; 3]).unwrap());
     let w = in_primal_space(&x, &[(0, 1), (1, 1), (2, 0)], 1.0);
     let b = w[1];
@@ -146,8 +146,8 @@ fn the_intercept_is_kept_small_like_the_weights() {
 }
 
 #[test]
-fn p12_the_regularisation_is_not_blind_to_scale() {
-    // The same rows ten times as large let the weights do more than shrink by ten.
+fn p12_regularization_depends_on_the_scale() {
+    // With rows ten times as large, the weights do not just shrink by ten.
     let (x, nodes) = clouds(40, 60, 11);
     let large: Vec<f32> = x.to_dense().values().iter().map(|x| 10.0 * x).collect();
     let large = Features::Dense(Dense::new(40, 60, large).unwrap());
@@ -184,7 +184,7 @@ proptest! {
 }
 
 #[test]
-fn classes_are_told_apart_and_one_that_is_absent_is_not_predicted() {
+fn classes_are_separated_and_absent_ones_never_predicted() {
     let x = Features::Dense(Dense::new(6, 1, vec![-3.0, -2.0, 2.0, 3.0, -2.5, 2.5]).unwrap());
     let classifier = Classifier::fit(&x, &[(0, 5), (1, 5), (2, 2), (3, 2)], 1.0).unwrap();
     assert_eq!((predict(&classifier, &x, 4), predict(&classifier, &x, 5)), (5, 2));
@@ -193,14 +193,14 @@ fn classes_are_told_apart_and_one_that_is_absent_is_not_predicted() {
 }
 
 #[test]
-fn numbers_without_end_are_no_solution() {
+fn a_solver_that_does_not_converge_is_an_error() {
     let (x, nodes) = clouds(20, 30, 3);
     let error = Classifier::fit(&x, &nodes, 1e200).err().unwrap().to_string();
-    assert!(error.contains("came no closer"), "{error}");
+    assert!(error.contains("did not converge"), "{error}");
 }
 
 #[test]
-fn values_beyond_single_precision_are_told_in_double() {
+fn values_beyond_single_precision_are_compared_in_double() {
     let x = Features::Dense(Dense::new(1, 2, vec![3e38; 2]).unwrap());
     let weights = vec![vec![1e-3, 1e-3, 0.0], vec![-2.0, 3.0, 0.0]];
     let classifier = Classifier { classes: vec![0, 1], weights };
@@ -208,8 +208,8 @@ fn values_beyond_single_precision_are_told_in_double() {
 }
 
 #[test]
-fn what_single_precision_cannot_tell_is_told() {
-    // Rows of many sizes; the second class is better by a millionth, by nothing, or worse by as much.
+fn close_decisions_are_made_in_double_precision() {
+    // Rows of many sizes; the second class is better by a millionth, equal, or worse by as much.
     let sizes = [1e-30, 1e-3, 1.0, 1e4, 1e30];
     let values: Vec<f32> = sizes.iter().flat_map(|&size| (0..64).map(move |_| size)).collect();
     let x = Features::Dense(Dense::new(5, 64, values).unwrap());
@@ -222,7 +222,7 @@ fn what_single_precision_cannot_tell_is_told() {
 }
 
 #[test]
-fn classifiers_of_several_splits_are_right_as_often_as_one_by_one() {
+fn splits_are_predicted_together_as_one_by_one() {
     let (x, nodes) = thin(400);
     let dense = Features::Dense(x.to_dense());
     let splits = [(0..15, 100..400), (40..55, 0..300), (90..97, 5..6)];

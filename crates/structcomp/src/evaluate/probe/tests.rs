@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Csr, Dense, Split, random::normal};
 
-/// Points around the corners of a square; opposite corners are of one class, which no line can tell.
+/// Points around the corners of a square. Opposite corners are of one class, so no line separates the classes.
 fn corners(nodes: usize) -> (Features, Labels) {
     let mut rng = Seed(3).stream("corners");
     let values = (0..nodes).flat_map(|node| {
@@ -22,7 +22,7 @@ fn small() -> Mlp {
 }
 
 #[test]
-fn only_the_mlp_can_tell_opposite_corners() {
+fn only_the_mlp_separates_opposite_corners() {
     let (x, labels) = corners(600);
     let judge = |probe: Probe| probe.classify(&x, &labels, &split(600), Seed(0)).unwrap().mean;
     assert!(judge(Probe::Mlp(small())) > 99.0);
@@ -33,7 +33,7 @@ fn only_the_mlp_can_tell_opposite_corners() {
 }
 
 #[test]
-fn softmax_tells_what_a_line_can_tell() {
+fn softmax_separates_what_a_line_separates() {
     let (x, _) = corners(600);
     let labels = Labels::new((0..600).map(|node| Some((node & 1) as u32))).unwrap();
     let softmax = Probe::Softmax(Softmax { learning_rate: 0.05, epochs: 200, ..Softmax::default() });
@@ -43,7 +43,7 @@ fn softmax_tells_what_a_line_can_tell() {
 #[test]
 fn threads_change_nothing_and_the_seed_does() {
     let (x, _) = corners(600);
-    // Noise is hard to tell apart, and then every bit counts.
+    // With random labels every bit of a logit counts.
     let labels = Labels::new((0..600u32).map(|node| Some(mix(node as u64) as u32 % 3))).unwrap();
     let softmax = Softmax { epochs: 40, learning_rate: 0.05, ..Softmax::default() };
     for probe in [Probe::Mlp(Mlp { epochs: 8, ..small() }), Probe::Softmax(softmax)] {
@@ -60,8 +60,8 @@ fn threads_change_nothing_and_the_seed_does() {
 }
 
 #[test]
-fn the_epoch_best_for_validation_is_judged() {
-    // Validation is right only while nothing was learnt: the training nodes teach the contrary.
+fn the_epoch_best_on_validation_nodes_is_tested() {
+    // The training nodes have the opposite labels, so validation is right only before anything is learnt.
     let x = Features::Dense(Dense::new(6, 1, vec![-1.0, 1.0, -1.0, 1.0, -1.0, 1.0]).unwrap());
     let labels = Labels::new([0, 1, 1, 0, 1, 0].map(Some)).unwrap();
     let judge = |validation: Vec<u32>, seed: u64| {
@@ -70,13 +70,13 @@ fn the_epoch_best_for_validation_is_judged() {
         let set = SplitSet::named("mine", vec![split]);
         Probe::Softmax(softmax).classify(&x, &labels, &set, Seed(seed)).unwrap().mean
     };
-    assert_eq!(judge(vec![], 0), 0.0, "the last epoch has learnt the contrary");
+    assert_eq!(judge(vec![], 0), 0.0, "the last epoch has learnt the opposite");
     let best = (0..20).map(|seed| judge(vec![2, 3], seed)).fold(0.0, f64::max);
     assert_eq!(best, 100.0, "an early epoch of some seed had not");
 }
 
 #[test]
-fn sparse_and_dense_rows_teach_the_same() {
+fn sparse_and_dense_rows_are_learnt_alike() {
     let (offsets, columns): (Vec<u64>, Vec<u32>) =
         ((0..=90).collect(), (0..90u32).map(|node| node % 6).collect());
     let sparse = Features::Sparse(Csr::new(6, offsets, columns, vec![1.0; 90]).unwrap());
@@ -91,7 +91,7 @@ fn sparse_and_dense_rows_teach_the_same() {
 }
 
 #[test]
-fn wrong_settings_and_numbers_beyond_all_bounds_are_errors() {
+fn invalid_settings_and_divergence_are_errors() {
     let (x, labels) = corners(60);
     let error =
         |probe: Probe, x: &Features| probe.classify(x, &labels, &split(60), Seed(0)).unwrap_err().to_string();
@@ -101,9 +101,9 @@ fn wrong_settings_and_numbers_beyond_all_bounds_are_errors() {
         (Probe::Mlp(Mlp { batch: Some(0), ..small() }), "at least 1"),
         (Probe::Mlp(Mlp { dropout: 1.0, ..small() }), "below 1"),
         (Probe::Mlp(Mlp { dropout: f64::NAN, ..small() }), "below 1"),
-        (Probe::Mlp(Mlp { epochs: 0, ..small() }), "one epoch"),
+        (Probe::Mlp(Mlp { epochs: 0, ..small() }), "at least one epoch"),
         (Probe::Mlp(Mlp { learning_rate: -1.0, ..small() }), "learning rate is -1"),
-        (Probe::Softmax(Softmax { interval: 0, ..Softmax::default() }), "every epoch"),
+        (Probe::Softmax(Softmax { interval: 0, ..Softmax::default() }), "validation interval"),
         (Probe::Softmax(Softmax { weight_decay: -0.1, ..Softmax::default() }), "weight decay"),
     ] {
         let said_now = error(probe, &x);
@@ -115,17 +115,17 @@ fn wrong_settings_and_numbers_beyond_all_bounds_are_errors() {
         Probe::Softmax(Softmax { learning_rate: rate, ..Softmax::default() }),
     ] {
         let said = error(probe.clone(), &x);
-        assert!(said.contains("beyond all numbers in epoch 1"), "{probe}: {said}");
+        assert!(said.contains("diverged in epoch 1"), "{probe}: {said}");
     }
     let empty = Features::Dense(Dense::new(60, 0, vec![]).unwrap());
     assert_eq!(error(Probe::default(), &empty), "the embedding has no columns");
-    // One row a batch has no deviation, which is no reason to fail.
+    // A batch of one row has no variance, which must not fail.
     let lone = Probe::Mlp(Mlp { batch: Some(1), epochs: 2, ..small() });
     lone.classify(&x, &labels, &split(60), Seed(0)).unwrap();
 }
 
 #[test]
-fn probes_have_the_settings_of_their_data() {
+fn probes_have_settings_for_their_datasets() {
     for name in Probe::NAMES {
         Probe::named(name, "cora").unwrap();
     }

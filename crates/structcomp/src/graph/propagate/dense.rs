@@ -6,7 +6,7 @@
 
 use super::Propagation;
 use super::gather::{Direct, Hop, LINE, PAIR, WIDE, load, scale, store};
-use super::pages::Pages;
+use super::pages::HugePages;
 use crate::matrix::Unit;
 use crate::{Features, Result};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ const TASK: u64 = 1 << 15;
 
 impl Propagation<'_> {
     /// Writes Â^k X to `out`, for `hops >= 1`.
-    pub(super) fn dense_power(&self, x: Source<'_>, hops: usize, out: &mut [f32]) -> Result<()> {
+    pub(super) fn dense_power(&self, x: Operand<'_>, hops: usize, out: &mut [f32]) -> Result<()> {
         if out.is_empty() {
             return Ok(());
         }
@@ -34,12 +34,12 @@ impl Propagation<'_> {
     }
 
     /// Â^k X in tiles of `W` columns; `W` divides [`GROUP`].
-    pub(super) fn tiled<const W: usize>(&self, x: Source<'_>, hops: usize, out: &mut [f32]) -> Result<()> {
+    pub(super) fn tiled<const W: usize>(&self, x: Operand<'_>, hops: usize, out: &mut [f32]) -> Result<()> {
         let (nodes, width, unit) = (self.graph.nodes(), x.width(), Unit::widest());
         let tasks = self.tasks(0..nodes);
         let count = width.min(GROUP).div_ceil(W);
-        let mut tiles = (0..count).map(|_| Pages::zeroed(nodes * W)).collect::<Result<Vec<_>>>()?;
-        let mut spare = Pages::zeroed(nodes * W)?;
+        let mut tiles = (0..count).map(|_| HugePages::zeroed(nodes * W)).collect::<Result<Vec<_>>>()?;
+        let mut spare = HugePages::zeroed(nodes * W)?;
         for first in (0..width).step_by(GROUP) {
             let columns = first..width.min(first + GROUP);
             let tiles = &mut tiles[..columns.len().div_ceil(W)];
@@ -61,10 +61,10 @@ impl Propagation<'_> {
     /// Copies columns of X into tiles, with each row multiplied by its inner scale.
     fn pack<const W: usize>(
         &self,
-        x: Source<'_>,
+        x: Operand<'_>,
         columns: Range<usize>,
         tasks: &[Range<usize>],
-        tiles: &mut [Pages],
+        tiles: &mut [HugePages],
     ) {
         let parts = tiles.iter_mut().map(|tile| split(tile.rows_mut::<W>(), tasks, |rows| rows.len()));
         let mut parts: Vec<_> = parts.map(Vec::into_iter).collect();
@@ -127,13 +127,13 @@ pub(super) fn split<'o, T>(
 
 /// Copies tiles into columns of the result.
 fn unpack<const W: usize>(
-    tiles: &[Pages],
+    tiles: &[HugePages],
     columns: Range<usize>,
     width: usize,
     tasks: &[Range<usize>],
     out: &mut [f32],
 ) {
-    let tiles: Vec<&[[f32; W]]> = tiles.iter().map(Pages::rows).collect();
+    let tiles: Vec<&[[f32; W]]> = tiles.iter().map(HugePages::rows).collect();
     split(out, tasks, |rows| rows.len() * width).into_par_iter().for_each(|(rows, out)| {
         for (row, out) in rows.zip(out.chunks_exact_mut(width)) {
             for (piece, tile) in out[columns.clone()].chunks_mut(W).zip(&tiles) {
@@ -145,12 +145,12 @@ fn unpack<const W: usize>(
 
 /// The matrix X in any representation.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'x> {
+pub(super) enum Operand<'x> {
     Values { values: &'x [f32], width: usize },
     Features(&'x Features),
 }
 
-impl Source<'_> {
+impl Operand<'_> {
     fn width(&self) -> usize {
         match self {
             Self::Values { width, .. } => *width,

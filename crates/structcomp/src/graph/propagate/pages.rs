@@ -7,12 +7,12 @@ use memmap2::MmapMut;
 ///
 /// Rows are read in random order, so most reads miss the TLB. On the graph of `benchmarks/spmm.py` huge
 /// pages reduce the time of Â²X by an eighth, half of it in page faults.
-pub(super) struct Pages {
+pub(super) struct HugePages {
     map: MmapMut,
     floats: usize,
 }
 
-impl Pages {
+impl HugePages {
     pub(super) fn zeroed(count: usize) -> Result<Self> {
         // Empty maps are not allowed.
         let bytes = count.max(1) * size_of::<f32>();

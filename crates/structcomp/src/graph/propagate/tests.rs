@@ -187,7 +187,7 @@ proptest! {
         }
         prop_assert_eq!(&by_hops, &power);
         if hops > 0 && width > 0 {
-            let source = Source::Values { values: &x, width };
+            let source = Operand::Values { values: &x, width };
             let (mut narrow, mut wide) = (vec![0.0; x.len()], vec![0.0; x.len()]);
             all.tiled::<LINE>(source, hops, &mut narrow).unwrap();
             all.tiled::<PAIR>(source, hops, &mut wide).unwrap();

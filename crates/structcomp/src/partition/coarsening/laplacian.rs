@@ -112,7 +112,7 @@ impl<'a> Laplacian<'a> {
             let row = &mut minus[node * nodes..(node + 1) * nodes];
             self.level.each_neighbor(node as u32, |to, weight| row[to as usize] = weight as f64);
         }
-        let (values, vectors) = eigen(minus, nodes);
+        let (values, vectors) = eigen(&minus, nodes);
         let value = |c: usize| if c + 1 < nodes { -values[c + 1] } else { 0.0 };
         let entry = |v: usize, c: usize| if c + 1 < nodes { vectors[v * nodes + c + 1] } else { 0.0 };
         let row = |v: usize| std::array::from_fn(|c| entry(v, c));
@@ -229,7 +229,7 @@ mod tests {
         let [level, _] = levels(graph);
         let l = laplacian(&full(&level));
         let (values, u) = Laplacian::of(&level).lowest(3);
-        let (all, _) = eigen(l.concat(), l.len());
+        let (all, _) = eigen(&l.concat(), l.len());
         for (c, &value) in values.iter().enumerate().take(l.len() - 1) {
             let want = all[l.len() - 2 - c];
             assert!((value - want).abs() < tolerance * want, "{c}: {value} for {want}");

@@ -1,6 +1,6 @@
 //! Greedy matching: contract the strongest edge, then the next one.
 
-use super::{Groups, Step};
+use super::{Groups, LevelLimits};
 use crate::partition::level::Level;
 use rayon::prelude::*;
 
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// multigrid. The level then has at most half as many nodes, or reaches its target.
 pub(in crate::partition) fn matching(
     level: &Level,
-    step: Step,
+    step: LevelLimits,
     strength: impl Fn(u32, u32) -> f64 + Sync,
 ) -> Groups {
     let edges = by_strength(level, step, strength);
@@ -40,7 +40,11 @@ pub(in crate::partition) fn matching(
     groups
 }
 
-fn by_strength(level: &Level, step: Step, strength: impl Fn(u32, u32) -> f64 + Sync) -> Vec<(f64, u32, u32)> {
+fn by_strength(
+    level: &Level,
+    step: LevelLimits,
+    strength: impl Fn(u32, u32) -> f64 + Sync,
+) -> Vec<(f64, u32, u32)> {
     let later = |u: u32| level.neighbors(u).iter().copied().filter(move |&v| u < v);
     let mut edges: Vec<(f64, u32, u32)> = (0..level.nodes() as u32)
         .into_par_iter()
@@ -102,7 +106,7 @@ mod tests {
         let star: Vec<(u32, u32)> = (1..50).map(|leaf| (0, leaf)).collect();
         let graph = Graph::from_edges(50, &star).unwrap();
         let [level, _] = levels(&graph);
-        let run = |insist: bool| matching(&level, Step { insist, ..step(30) }, |_, v| v as f64);
+        let run = |insist: bool| matching(&level, LevelLimits { insist, ..step(30) }, |_, v| v as f64);
         assert_eq!((run(false).removed(), run(true).removed()), (1, 30));
         let (label, _) = run(true).numbered();
         // The strongest edges are those to the last leaves.
@@ -115,7 +119,7 @@ mod tests {
         let graph = Graph::from_edges(50, &star).unwrap();
         let [level, _] = levels(&graph);
         let first = |key: u64| {
-            let (label, _) = matching(&level, Step { key, ..step(1) }, |_, _| 1.0).numbered();
+            let (label, _) = matching(&level, LevelLimits { key, ..step(1) }, |_, _| 1.0).numbered();
             (1..50).find(|&leaf| label[leaf] == label[0])
         };
         assert_eq!(first(1), first(1));

@@ -18,7 +18,7 @@ pub(super) fn cluster(
     seed: u64,
 ) -> (Vec<u32>, usize) {
     let nodes = level.nodes();
-    let mut search = Clustering {
+    let mut search = Merging {
         level,
         cap,
         enough,
@@ -46,7 +46,7 @@ pub(super) fn cluster(
     close_gaps(search.label)
 }
 
-struct Clustering<'a> {
+struct Merging<'a> {
     level: &'a Level<'a>,
     cap: u32,
     enough: usize,
@@ -61,16 +61,16 @@ struct Clustering<'a> {
     joins: usize,
 }
 
-struct Join {
+struct Merge {
     node: u32,
     cluster: u32,
 }
 
-impl Search for Clustering<'_> {
-    type Move = Join;
+impl Search for Merging<'_> {
+    type Move = Merge;
     type Note = ();
 
-    fn propose(&self, scratch: &mut Scratch, node: u32) -> ((), Option<Join>) {
+    fn propose(&self, scratch: &mut Scratch, node: u32) -> ((), Option<Merge>) {
         let (own, weight) = (self.label[node as usize], self.level.size(node));
         if weight >= self.cap {
             return ((), None);
@@ -107,17 +107,17 @@ impl Search for Clustering<'_> {
                 best = Some((joined, size, chance, cluster));
             }
         }
-        ((), best.map(|(.., cluster)| Join { node, cluster }))
+        ((), best.map(|(.., cluster)| Merge { node, cluster }))
     }
 
     fn note(&mut self, _: u32, _: ()) {}
 
-    fn is_stale(&self, join: &Join) -> bool {
+    fn is_stale(&self, join: &Merge) -> bool {
         let own = self.label[join.node as usize];
         self.touched[own as usize] == self.batch || self.touched[join.cluster as usize] == self.batch
     }
 
-    fn take(&mut self, Join { node, cluster }: Join) -> bool {
+    fn take(&mut self, Merge { node, cluster }: Merge) -> bool {
         let weight = self.level.size(node);
         let own = std::mem::replace(&mut self.label[node as usize], cluster);
         self.size[own as usize] -= weight;

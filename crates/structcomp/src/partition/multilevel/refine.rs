@@ -26,7 +26,7 @@ pub(super) struct Cut;
 
 /// Minimises ‖P'Pᵀ − Â‖, on levels weighted by Â.
 #[derive(Clone, Copy)]
-pub(super) struct Objective;
+pub(super) struct Distance;
 
 impl Worth for Cut {
     #[inline]
@@ -41,7 +41,7 @@ impl Worth for Cut {
     }
 }
 
-impl Worth for Objective {
+impl Worth for Distance {
     #[inline]
     fn of(inner: f64, size: u32) -> f64 {
         if size == 0 { 0.0 } else { inner / size as f64 }
@@ -119,7 +119,7 @@ pub(super) struct Cluster {
 }
 
 /// Moves `node` to the cluster `to`, and optionally ejects a member of `to` into another cluster.
-struct Step {
+struct Move {
     node: u32,
     to: u32,
     ejected: Option<(u32, u32)>,
@@ -189,13 +189,13 @@ impl<'a, W: Worth> Refinement<'a, W> {
         leaving: &Leaving,
         (to, joined_to, hoped): (u32, f64, f64),
         least: f64,
-    ) -> Option<Step> {
+    ) -> Option<Move> {
         let Scratch { beyond, .. } = scratch;
         let u = leaving;
         let members = &self.members[to as usize];
         let first = mix(u.node as u64) as usize % members.len();
         let at_from = self.change(u.from, -2.0 * u.joined - u.own, -(u.size as i64));
-        let mut best: Option<Step> = None;
+        let mut best: Option<Move> = None;
         let mut most = least + LEAST;
         let mut looked = 0;
         for step in 0..members.len().min(MEMBERS) {
@@ -224,7 +224,7 @@ impl<'a, W: Worth> Refinement<'a, W> {
                 let gain = at_to + self.change(u.from, back, size as i64 - u.size as i64);
                 if gain > most {
                     most = gain;
-                    best = Some(Step { node: u.node, to, ejected: Some((w, u.from)), gain });
+                    best = Some(Move { node: u.node, to, ejected: Some((w, u.from)), gain });
                 }
             }
             if self.size(u.from) - u.size < self.sizes.floor {
@@ -235,7 +235,7 @@ impl<'a, W: Worth> Refinement<'a, W> {
                 let better = gain > most && c != to && c != u.from;
                 if better && self.size(c) + size <= self.sizes.cap {
                     most = gain;
-                    best = Some(Step { node: u.node, to, ejected: Some((w, c)), gain });
+                    best = Some(Move { node: u.node, to, ejected: Some((w, c)), gain });
                 }
             }
         }
@@ -275,10 +275,10 @@ impl<'a, W: Worth> Refinement<'a, W> {
 }
 
 impl<W: Worth> Search for Refinement<'_, W> {
-    type Move = Step;
+    type Move = Move;
     type Note = f32;
 
-    fn propose(&self, scratch: &mut Scratch, node: u32) -> (f32, Option<Step>) {
+    fn propose(&self, scratch: &mut Scratch, node: u32) -> (f32, Option<Move>) {
         let (from, size) = (self.part[node as usize], self.level.size(node));
         if self.members[from as usize].len() == 1 {
             return (f32::NEG_INFINITY, None);
@@ -323,7 +323,7 @@ impl<W: Worth> Search for Refinement<'_, W> {
                 return (hope as f32, step);
             }
         }
-        (hope as f32, best.map(|(gain, to)| Step { node, to, ejected: None, gain }))
+        (hope as f32, best.map(|(gain, to)| Move { node, to, ejected: None, gain }))
     }
 
     fn note(&mut self, node: u32, hope: f32) {
@@ -333,14 +333,14 @@ impl<W: Worth> Search for Refinement<'_, W> {
         }
     }
 
-    fn is_stale(&self, step: &Step) -> bool {
+    fn is_stale(&self, step: &Move) -> bool {
         let touched = |cluster: u32| self.clusters[cluster as usize].touched == self.batch;
         touched(self.part[step.node as usize])
             || touched(step.to)
             || step.ejected.is_some_and(|(_, onward)| touched(onward))
     }
 
-    fn take(&mut self, Step { node, to, ejected, gain }: Step) -> bool {
+    fn take(&mut self, Move { node, to, ejected, gain }: Move) -> bool {
         if let Some((other, onward)) = ejected {
             self.shift(other, onward);
         }

@@ -18,7 +18,7 @@ pub(super) struct Costs<'a> {
 }
 
 /// Reusable buffers for one cost.
-pub(super) struct Scratch {
+pub(super) struct CostBuffers {
     /// The set whose cost is computed.
     pub(super) members: Vec<u32>,
     /// The index of each node in `members`, or [`OUTSIDE`].
@@ -32,7 +32,7 @@ const OUTSIDE: u32 = u32::MAX;
 /// The maximum number of tasks; each needs an array over all nodes.
 const TASKS: usize = 64;
 
-impl Scratch {
+impl CostBuffers {
     pub(super) fn new(nodes: usize) -> Self {
         let place = vec![OUTSIDE; nodes];
         Self { members: Vec::new(), place, b: Vec::new(), product: Vec::new(), inner: Vec::new() }
@@ -68,7 +68,7 @@ impl<'a> Costs<'a> {
         let mut costs = vec![0.0; self.nodes()];
         let task = self.nodes().div_ceil(TASKS).max(256);
         costs.par_chunks_mut(task).enumerate().for_each(|(block, costs)| {
-            let mut scratch = Scratch::new(self.nodes());
+            let mut scratch = CostBuffers::new(self.nodes());
             for (cost, center) in costs.iter_mut().zip((block * task) as u32..) {
                 self.closed(center, |_| true, &mut scratch.members);
                 *cost = self.of_members(&mut scratch);
@@ -85,8 +85,8 @@ impl<'a> Costs<'a> {
     }
 
     /// ‖BᵀL_S B‖ / (|S| − 1) for the set S in `scratch.members`.
-    pub(super) fn of_members(&self, scratch: &mut Scratch) -> f64 {
-        let Scratch { members, place, b, product, inner } = scratch;
+    pub(super) fn of_members(&self, scratch: &mut CostBuffers) -> f64 {
+        let CostBuffers { members, place, b, product, inner } = scratch;
         let mean = self.mean(members);
         b.clear();
         for (at, &node) in members.iter().enumerate() {
@@ -174,7 +174,7 @@ mod tests {
             let (w, degree) = (full(&level), Laplacian::of(&level).degree);
             let a: Vec<Row> = random(level.nodes(), 2);
             let costs = Costs::new(&level, &degree, &a);
-            let mut scratch = Scratch::new(level.nodes());
+            let mut scratch = CostBuffers::new(level.nodes());
             for (center, cost) in costs.of_all().into_iter().enumerate() {
                 costs.closed(center as u32, |_| true, &mut scratch.members);
                 assert_eq!(scratch.members.len(), level.degree(center as u32) + 1);
