@@ -40,8 +40,8 @@ pub use data::{
 pub use encoder::{Encoder, EncoderKind};
 pub use error::{Error, Result, human_bytes};
 pub use evaluate::{
-    Accuracy, Agreement, Clustering, Comparison, Diagnostics, EdgeLoss, HeldOut, KMeans, LinkScore, Mlp,
-    Moments, Probe, Softmax, SpectralLoss, classify,
+    Accuracy, Agreement, ByControl, CONTROLS, Clustering, Comparison, Control, Controls, Diagnostics,
+    EdgeLoss, HeldOut, KMeans, LinkScore, Mlp, Moments, Probe, Softmax, SpectralLoss, Verdict, classify,
 };
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Normalization, Propagation, Repairs};
 pub use matrix::{Buffer, Csr, Dense, Features, MappedFile};
