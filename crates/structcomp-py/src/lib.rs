@@ -10,6 +10,7 @@ mod evaluate;
 mod features;
 mod graph;
 mod lent;
+#[cfg(any())]
 mod reproduce;
 mod settings;
 mod stages;
@@ -31,12 +32,15 @@ mod _native {
         evaluate::{classify, cluster},
         features::Features,
         graph::Graph,
-        reproduce::reproduce,
         settings::{defaults, models, preset, recipe},
         stages::{compress, diagnostics, drop_member, partition, propagate, quality},
         tables::table,
         train::train,
     };
+
+    #[cfg(any())]
+    #[pymodule_export]
+    use crate::reproduce::reproduce;
 
     /// The version of the library.
     #[pymodule_export]
