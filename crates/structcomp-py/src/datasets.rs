@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use structcomp::data::{self, Options, Synthetic};
-use structcomp::{Dataset, FeatureNorm, NodeIds, Seed};
+use structcomp::{Dataset, NodeIds, Seed};
 
 /// A dataset by name or path, as a dictionary.
 #[pyfunction]
@@ -28,8 +28,7 @@ pub(crate) fn load<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dataset = work(py, n_threads, || {
         let folder = data_dir.map_or_else(data::named::default_folder, Ok)?;
-        let options =
-            Options { format, strict, weights, feature_norm: FeatureNorm::None, ..Options::default() };
+        let options = Options { format, strict, weights, ..Options::default() };
         data::load(name, &folder, Seed(seed), &options)
     })?;
     described(py, dataset)

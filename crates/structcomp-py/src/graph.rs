@@ -6,7 +6,6 @@ use crate::{stream::taken, tables, workers::work};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use std::sync::Arc;
 use structcomp::{Error, MAX_NODES, Repairs, Result};
 
 /// An undirected graph without self loops and duplicates, checked once.
@@ -15,13 +14,13 @@ use structcomp::{Error, MAX_NODES, Repairs, Result};
 /// `Graph` is taken as it is.
 #[pyclass(frozen, module = "structcomp._native")]
 pub(crate) struct Graph {
-    pub(crate) inner: Arc<structcomp::Graph>,
+    pub(crate) inner: structcomp::Graph,
     repairs: Repairs,
 }
 
 impl Graph {
     pub(crate) fn new(graph: structcomp::Graph, repairs: Repairs) -> Self {
-        Self { inner: Arc::new(graph), repairs }
+        Self { inner: graph, repairs }
     }
 }
 
