@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional, Union
 
 from . import _native
 from ._arrays import seed_of
-from ._stages import bar_of
+from ._progress import progress_bar
 
 Path = Union[str, os.PathLike[str]]
 Callback = Callable[[str, int, int], Any]
@@ -140,7 +140,7 @@ def _folder(out: Any) -> Iterator[None]:
 @contextmanager
 def _progress(callback: Optional[Callback], verbose: bool) -> Iterator[Callable[[str, bool, int, int], Any]]:
     """What hears of each cell that is begun or done."""
-    bar = bar_of(desc="reproducing", unit="cell") if verbose else None
+    bar = progress_bar(desc="reproducing", unit="cell") if verbose else None
 
     def on_event(cell: str, is_done: bool, done: int, total: int) -> Any:
         if bar is not None:

@@ -171,12 +171,16 @@ impl Model {
         serde_json::to_string(&self.inner.trained_on).map_err(|error| wrong(error.to_string()))
     }
 
-    /// The parameters that are not their defaults, under the names of Python, as JSON.
+    /// The parameters that are not their defaults, under the names of Python, as JSON; without the seed.
     #[getter]
     fn parameters(&self) -> PyResult<String> {
-        let mut given = parameters(&self.inner.settings).map_err(raise)?;
-        given.insert("random_state".into(), self.inner.settings.seed.0.into());
-        Ok(serde_json::Value::Object(given).to_string())
+        Ok(serde_json::Value::Object(parameters(&self.inner.settings).map_err(raise)?).to_string())
+    }
+
+    /// The seed of training.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.settings.seed.0
     }
 
     fn __repr__(&self) -> String {

@@ -142,10 +142,11 @@ fn fields<T: Serialize>(value: &T) -> Result<Map<String, Value>> {
     }
 }
 
-/// The parameters that are not their defaults, and the model's name. The seed is left out.
+/// The parameters that are not their defaults, and the model's name. The seed is left out, and so is what belongs to a
+/// loss of Python's own.
 pub(crate) fn parameters(settings: &StructComp) -> Result<Map<String, Value>> {
     let model = match &settings.training.model {
-        Model::Own(_) => Model::Own(Own::default()),
+        own @ Model::Own(_) => own.clone(),
         model => Model::named(model.name())?,
     };
     let training = Training { model, ..Training::default() };
