@@ -1,7 +1,7 @@
 """Node embeddings by graph contrastive learning, without message passing in training.
 
-An independent implementation of StructComp (ICLR 2024). `StructComp` is the estimator; each of its stages is also
-a function.
+An independent implementation of StructComp (ICLR 2024). `StructComp` is the estimator; each of its stages is
+also a function.
 """
 
 from ._datasets import Dataset, generate, load_dataset

@@ -24,8 +24,8 @@ Path = Union[str, os.PathLike[str]]
 class StructComp(Parameters):
     """Node embeddings by graph contrastive learning without message passing in training.
 
-    The graph is split into clusters whose features are averaged. A contrastive model is trained on these few rows
-    with a plain network. Its weights then run as a graph neural network on the whole graph.
+    The graph is split into clusters whose features are averaged. A contrastive model is trained on these few
+    rows with a plain network. Its weights then run as a graph neural network on the whole graph.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class StructComp(Parameters):
     learning_rate, weight_decay : float
         Learning rate and weight decay of the optimiser.
     mode : str
-        ``"structcomp"`` trains on clusters, ``"full"`` on the whole graph with message passing (the baseline).
+        ``"structcomp"`` trains on clusters, ``"full"`` on the whole graph with message passing (a baseline).
     feature_norm : str
         Scaling of the features: ``"none"``, ``"row-l1"``, ``"row-l2"`` or ``"standardize"``. The statistics
         of `fit` are kept and used in `transform`.
@@ -146,8 +146,8 @@ class StructComp(Parameters):
         X : array, sparse matrix or table of shape (n, d), or an object with a graph, or None
             Features, one row per node. C-contiguous float32 arrays are not copied and must not change during
             the call. Or an object with graph and features: a `Dataset`, a PyG ``Data``, a DGL graph with
-            ``ndata["feat"]``, a networkx graph, a dataset's name or a path. None if there are no features. With
-            the parameter `data`: node numbers.
+            ``ndata["feat"]``, a networkx graph, a dataset's name or a path. None if there are no features.
+            With the parameter `data`: node numbers.
         y : ignored
             For scikit-learn.
         adjacency : object, optional
@@ -227,7 +227,7 @@ class StructComp(Parameters):
 
     @classmethod
     def load(cls, path: Path) -> StructComp:
-        """Read what `save` or ``structcomp train`` wrote. Embedding, graph, clusters and losses are not in it."""
+        """Read a model that `save` or ``structcomp train`` wrote. It has no embedding, graph or clusters."""
         model = Model.load(os.fspath(path))
         return cls(**json.loads(model.parameters), random_state=model.seed)._fitted(model)
 

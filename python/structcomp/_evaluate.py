@@ -84,9 +84,9 @@ def diagnostics(
     Returns
     -------
     diagnostics : dict
-        ``gaps``: the distance between the graph and its compression for one and two hops. ``edges``: a loss over
-        edges, computed from nodes and from clusters, with their difference, its bound, and the paper's bound.
-        ``spectral``: the spectral contrastive loss over nodes and over clusters, weighted by size and
+        ``gaps``: the distance between the graph and its compression for one and two hops. ``edges``: a loss
+        over edges, computed from nodes and from clusters, with their difference, its bound, and the paper's
+        bound. ``spectral``: the spectral contrastive loss over nodes and over clusters, weighted by size and
         unweighted. ``drop_member``: variance and bias of the averages with dropped members, relative to their
         expectation.
 
@@ -146,8 +146,8 @@ def evaluate(
     Returns
     -------
     result : dict
-        mean and std of the test accuracy (%), runs, and per_split of shape (runs,); with `clustering` also nmi
-        and ari.
+        mean and std of the test accuracy (%), runs, and per_split of shape (runs,); with `clustering` also
+        nmi and ari.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def evaluate(
 def _split(split: Any) -> list[list[int]]:
     parts = [array(part) for part in split]
     if len(parts) not in (2, 3):
-        raise ValueError(f"a split must be (train, test) or (train, validation, test), not {len(parts)} parts")
+        raise ValueError(f"a split is (train, test) or (train, validation, test), not {len(parts)} parts")
     nodes = [np.flatnonzero(part) if part.dtype.kind == "b" else whole("splits", part) for part in parts]
     if any(len(part) and part.min() < 0 for part in nodes):
         raise ValueError("splits must not have negative node numbers")

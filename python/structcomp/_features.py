@@ -64,9 +64,7 @@ def as_features(x: Any, *, n_threads: Optional[int] = None, what: str = "X") -> 
     if hasattr(x, "tocsr") and hasattr(x, "shape"):
         x = x.tocsr()
         indptr, indices = whole("indptr", x.indptr), whole("indices", x.indices)
-        return Features.sparse(
-            indptr, indices, single(what, x.data), int(x.shape[1]), n_threads=n_threads
-        )
+        return Features.sparse(indptr, indices, single(what, x.data), int(x.shape[1]), n_threads=n_threads)
     dense = matrix(x, n_threads=n_threads, what=what)
     if dense.ndim != 2:
         raise ValueError(

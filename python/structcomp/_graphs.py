@@ -15,7 +15,7 @@ def as_graph(adjacency: Any, n_nodes: Optional[int] = None, *, n_threads: Option
     """Convert an object to a checked, undirected graph.
 
     Duplicate edges and self-loops are dropped, and directed edges become undirected; `Graph.repairs` counts
-    them. Values other than one are edge weights and must not be negative; entries of value zero are not edges.
+    them. Values other than one are edge weights and must not be negative; zeros are not edges.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
         return Graph.from_table(stream[0], n_nodes, n_columns=stream[1], n_threads=n_threads)
     if (columns := _table_columns(a)) is not None:
         if not 2 <= len(columns) <= 3:
-            raise ValueError(f"an edge table must have two columns, or three with weights, not {len(columns)}")
+            raise ValueError(f"an edge table has two columns, or three with weights, not {len(columns)}")
         sources, targets, *weights = columns.values()
         return _edges(sources, targets, weights[0] if weights else None, n_nodes, n_threads)
     if isinstance(a, tuple) and len(a) == 3:
@@ -120,7 +120,7 @@ def _plain(a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int]) -> G
         raise ValueError(f"a graph as an array must have two dimensions, not {a.ndim}")
     if a.shape == (2, 2):
         raise ValueError(
-            "an array of shape (2, 2) is ambiguous: it may be an edge index, two edges or an adjacency matrix; "
+            "an array of shape (2, 2) is ambiguous: an edge index, two edges or an adjacency matrix; "
             "use a tuple (sources, targets)"
         )
     if a.shape[0] == a.shape[1] and a.shape[0] > 0:

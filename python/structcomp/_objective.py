@@ -15,9 +15,9 @@ class Objective:
     Parameters
     ----------
     function : callable
-        Called in every epoch with one array of shape (n_clusters, width) per view. Returns a tuple of the loss
-        and its gradients: a list with one array per view, of the view's shape. With one view, the array alone
-        is enough.
+        Called in every epoch with one array of shape (n_clusters, width) per view. Returns a tuple of the
+        loss and its gradients: a list with one array per view, of the view's shape. With one view, the array
+        alone is enough.
     views : int
         1 compares the clusters with each other. 2 adds a second view, which averages a random half of each
         cluster's members in every epoch. The encoder is an SGC with two hops for one view, a GCN for two.
@@ -109,7 +109,6 @@ def autograd(function: Callable[..., Any], *, views: int = 2, projection: Option
     >>> model = StructComp(model=autograd(barlow_twins), epochs=20)
     """
     return Objective(_Autograd(function), views=views, projection=projection)
-
 
 
 def with_model(

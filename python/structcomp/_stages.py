@@ -185,7 +185,8 @@ def train(
     adjacency : object, optional
         The graph; see `as_graph`.
     clusters : array of shape (n,), optional
-        The cluster of every node. Without clusters, training passes messages on the whole graph (the baseline).
+        The cluster of every node. Without clusters, training passes messages on the whole graph, as
+        ``mode="full"`` does.
     model : str, Objective or callable
         Name of a model, as in `StructComp`, or a loss of your own.
     callback : callable, optional

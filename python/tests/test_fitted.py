@@ -39,7 +39,7 @@ def test_transform_scales_other_nodes_by_the_statistics_of_fit(dense, norm):
     model = StructComp(feature_norm=norm, **SMALL).fit(x, adjacency=dense.graph)
     np.testing.assert_allclose(model.embedding_, by_hand.embedding_, rtol=1e-3, atol=1e-3)
 
-    part, edges = part_of(dense, 100)
+    _, edges = part_of(dense, 100)
     shifted = 2 * x[:100] + 1
     expected = by_hand.transform(scaled(norm, shifted, x), adjacency=edges)
     found = model.transform(shifted, adjacency=edges)

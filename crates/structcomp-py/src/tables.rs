@@ -47,7 +47,7 @@ pub(crate) fn table<'py>(
 pub(crate) fn edges(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> Result<Listed> {
     let (batches, width) = open(stream, n_columns)?;
     if !(2..=3).contains(&width) {
-        let what = format!("an edge table must have two columns, or three with weights, not {width}");
+        let what = format!("an edge table has two columns, or three with weights, not {width}");
         return Err(Error::Input(what));
     }
     let mut listed = Listed::new(width == 3);
