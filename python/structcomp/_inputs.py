@@ -62,7 +62,7 @@ def graph_and_features(X: Any, adjacency: Any, n_threads: Optional[int] = None) 
         return Inputs(None, features)
     graph = graph_of(graph, None if features is None else features.n_rows, n_threads)
     if features is not None and features.n_rows != graph.n_nodes:
-        raise ValueError(f"X has {features.n_rows} rows, but the graph has {graph.n_nodes} nodes")
+        raise ValueError(f"features have {features.n_rows} rows but the graph has {graph.n_nodes} nodes")
     return Inputs(graph, features, name=name)
 
 

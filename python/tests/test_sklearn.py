@@ -57,7 +57,7 @@ class OnAPath(StructComp):
 
 
 def path_of(X):
-    shape = np.shape(X)
+    shape = (X if hasattr(X, "shape") else np.asarray(X)).shape
     rows = shape[0] if shape else 0
     return as_graph((np.arange(max(rows - 1, 0)), np.arange(1, rows)), rows)
 

@@ -90,7 +90,7 @@ def test_dictionaries(pyarrow):
     same(as_graph(pyarrow.table({"a": coded(SOURCES), "b": coded(TARGETS), "w": weights}), 5), [0.5] * 8)
     pandas = pytest.importorskip("pandas")
     same(as_graph(pandas.DataFrame({"a": SOURCES, "b": TARGETS}).astype("category"), 5))
-    with pytest.raises(ValueError, match="must be whole numbers, not utf8"):
+    with pytest.raises(ValueError, match="must be integers, not utf8"):
         as_graph(pyarrow.table({"a": pyarrow.array(["x"]).dictionary_encode(), "b": [1]}))
 
 
