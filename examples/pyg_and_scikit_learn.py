@@ -1,6 +1,6 @@
-"""A PyG `Data` in, an embedding out, and a logistic regression of scikit-learn's on it.
+"""Embed a PyG `Data` and classify its nodes with scikit-learn.
 
-Where torch_geometric is not installed, a small class with the same attributes stands in for `Data`.
+If torch_geometric is not installed, a small class with the same attributes replaces `Data`.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ try:
 
     tensor = torch.from_numpy
 except ImportError:
-    print("torch_geometric is not installed; a stand-in has the same attributes")
+    print("torch_geometric is not installed; using a class with the same attributes")
 
     class Data:
         def __init__(self, x, edge_index, y):
@@ -28,18 +28,18 @@ sources = np.repeat(np.arange(1000), np.diff(demo.graph.indptr))
 edge_index = np.stack([sources, demo.graph.indices.astype(np.int64)])
 data = Data(x=tensor(demo.X), edge_index=tensor(edge_index), y=tensor(demo.y))
 
-# The graph is all the data there is: embed it once, then learn from some of the nodes.
+# Embed the whole graph once, then train a classifier on some of the nodes.
 embedding = structcomp.StructComp(hidden=64, epochs=20, random_state=0).fit_transform(data)
 y = np.asarray(data.y)
 train, test = train_test_split(np.arange(1000), train_size=200, stratify=y, random_state=0)
 classifier = LogisticRegression(max_iter=2000).fit(embedding[train], y[train])
-print(f"{100 * classifier.score(embedding[test], y[test]):.1f} % of test nodes right")
+print(f"test accuracy: {100 * classifier.score(embedding[test], y[test]):.1f} %")
 
-# In a pipeline and a search, X holds numbers of nodes, which can be split.
+# In a pipeline and a search, X holds node numbers, which can be split.
 pipeline = make_pipeline(
     structcomp.StructComp(data=data, hidden=64, epochs=10, random_state=0), LogisticRegression(max_iter=2000)
 )
 search = GridSearchCV(pipeline, {"structcomp__n_clusters": [50, 100]}, cv=3)
 search.fit(train.reshape(-1, 1), y[train])
-right = search.score(test.reshape(-1, 1), y[test])
-print(f"{100 * right:.1f} % of test nodes right with {search.best_params_}")
+accuracy = search.score(test.reshape(-1, 1), y[test])
+print(f"test accuracy: {100 * accuracy:.1f} % with {search.best_params_}")

@@ -1,4 +1,4 @@
-"""The paper's tables and figures, made anew."""
+"""Reruns of the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional, Union
 
 from . import _native
 from ._arrays import seed_of
-from ._stages import bar_of
+from ._progress import progress_bar
 
 Path = Union[str, os.PathLike[str]]
 Callback = Callable[[str, int, int], Any]
@@ -37,10 +37,10 @@ def reproduce(
     random_state: Any = 0,
     n_threads: Optional[int] = None,
 ) -> dict[str, Any]:
-    """Makes tables and figures of the paper anew, as ``structcomp reproduce`` does.
+    """Rerun tables and figures of the paper, as ``structcomp reproduce`` does.
 
-    An experiment is a list of cells: a dataset, a model, and what it is trained on. Every finished cell is a
-    file below `out`, so the same call goes on where it was stopped.
+    An experiment is a list of cells: a dataset, a model and a training mode. Every finished cell is a file
+    below `out`, so an interrupted call resumes.
 
     Parameters
     ----------
@@ -49,43 +49,43 @@ def reproduce(
         ``"heterophilous"``, ``"compression"``, ``"loss-trend"``, ``"inductive"``, ``"theory"``,
         ``"recipe"``, or ``"all"``.
     out : path
-        The folder for the cells, index.html, results.md, results.json and the figures.
+        Folder for the cells, index.html, results.md, results.json and the figures.
     data_dir : path, optional
-        Where the named datasets are kept; by default ``$STRUCTCOMP_DATA`` or the user's data folder.
+        Folder of the named datasets; by default ``$STRUCTCOMP_DATA`` or the user's data folder.
     seeds : int
-        Training seeds of a cell.
+        Number of training seeds per cell.
     runs : int
-        Splits of a seed.
+        Number of splits per seed.
     only : str, optional
-        Only cells whose name holds this, such as ``"cora"``, ``"grace"`` or ``"cora/grace"``.
+        Run only cells whose name contains this, such as ``"cora"``, ``"grace"`` or ``"cora/grace"``.
     mode : str
-        ``"structcomp"`` for training on clusters only, ``"full"`` for the whole graph only, or ``"both"``.
+        ``"structcomp"`` trains on clusters only, ``"full"`` on the whole graph only, ``"both"`` on both.
     anew : bool
-        Whether finished cells are done again.
+        Whether to run finished cells again.
     markdown : path, optional
-        Where the Markdown is written as well, its figures in a folder beside it. What the file has of other
-        experiments stays.
+        File to write the Markdown to as well, with a folder of figures next to it. Other experiments in the
+        file are kept.
     memory : int, optional
-        The bytes that cells may take together; by default what is free.
+        Memory in bytes that all cells may use together; by default the free memory.
     program : path, optional
-        The command line program, which measures ``"time-memory"`` in processes of its own; by default the
-        ``structcomp`` on the path. Those cells fail where there is none.
+        The command line program, which measures ``"time-memory"`` in separate processes; by default the
+        ``structcomp`` on the path. Without it, these cells fail.
     callback : callable, optional
-        Called with the name of each cell that is done, how many are done and how many there are; ends the
-        work by returning False.
+        Called with the name of each finished cell, the number of finished cells and the number of all cells.
+        The run ends if it returns False.
     verbose : bool
-        Whether progress is shown.
+        Whether to show progress.
     random_state : int, optional
-        The first training seed.
+        First training seed.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
 
     Returns
     -------
     results : dict
-        finished and finished_before, how many cells were done now and before; failed, why cells failed, by
-        name; stopped, whether the callback ended it; notes, such as experiments that were left out; cells,
-        all finished cells of the folder as in results.json.
+        finished and finished_before: how many cells this call and earlier calls finished. failed: the reason
+        for every failed cell. stopped: whether the callback ended the run. notes: remarks, such as skipped
+        experiments. cells: all finished cells of the folder, as in results.json.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def reproduce(
 
 @contextmanager
 def _folder(out: Any) -> Iterator[None]:
-    """The folder; one that cannot be written to is told before anything is done."""
+    """Create the folder; raise an error at once if it is not writable."""
     is_new = not os.path.isdir(out)
     os.makedirs(out, exist_ok=True)
     with tempfile.TemporaryFile(dir=out):
@@ -130,7 +130,7 @@ def _folder(out: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # Where nothing was done for an error, nothing is left behind.
+        # Leave no empty folder behind.
         if is_new:
             with suppress(OSError):
                 os.rmdir(out)
@@ -139,8 +139,8 @@ def _folder(out: Any) -> Iterator[None]:
 
 @contextmanager
 def _progress(callback: Optional[Callback], verbose: bool) -> Iterator[Callable[[str, bool, int, int], Any]]:
-    """What hears of each cell that is begun or done."""
-    bar = bar_of(desc="reproducing", unit="cell") if verbose else None
+    """A function that is called when a cell starts and when it is finished."""
+    bar = progress_bar(desc="reproducing", unit="cell") if verbose else None
 
     def on_event(cell: str, is_done: bool, done: int, total: int) -> Any:
         if bar is not None:
