@@ -20,6 +20,7 @@ __all__ = [
     "drop_member",
     "generate",
     "load",
+    "measure",
     "models",
     "partition",
     "preset",
@@ -190,6 +191,7 @@ def diagnostics(
     *,
     n_threads: int | None = None,
 ) -> str: ...
+def measure(request: str) -> str: ...
 def reproduce(
     experiments: list[str],
     out: str | PathLike[str],
@@ -200,10 +202,10 @@ def reproduce(
     runs: int = 50,
     only: str | None = None,
     mode: str = "both",
-    anew: bool = False,
+    redo: bool = False,
     markdown: str | PathLike[str] | None = None,
     memory: int | None = None,
-    program: str | PathLike[str] | None = None,
+    measure_command: list[str] | None = None,
     on_event: Callable[[str, bool, int, int], Any] | None = None,
     n_threads: int | None = None,
 ) -> str: ...

@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Evaluate(Evaluate),
     /// Everything from data to a judged embedding
     Run(Run),
-    /// A table or figure of the paper, beside what it prints
+    /// Rerun a table or figure of the paper next to the published numbers
     Reproduce(Reproduce),
     #[command(hide = true)]
     MeasureTraining(MeasureTraining),

@@ -31,6 +31,7 @@ mod _native {
         evaluate::{classify, cluster},
         features::Features,
         graph::Graph,
+        reproduce::measure,
         reproduce::reproduce,
         settings::{defaults, models, preset, recipe},
         stages::{compress, diagnostics, drop_member, partition, propagate, quality},

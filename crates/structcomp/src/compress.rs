@@ -42,8 +42,8 @@ pub struct Compressed<'a> {
 }
 
 impl DropMember {
-    /// κ: the variance of the mean over kept members, over that of a member of `size`.
-    pub(crate) fn variance_share(self, size: usize) -> f64 {
+    /// κ: the variance of the mean over the kept members, relative to that of one member, in clusters of `size`.
+    pub fn variance_share(self, size: usize) -> f64 {
         let all = 1.0 / size.max(1) as f64;
         match self {
             Self::Half => 1.0 / (size / 2).max(1) as f64 - all,

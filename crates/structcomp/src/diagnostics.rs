@@ -133,13 +133,8 @@ impl Diagnostics {
 }
 
 impl EdgeLoss {
-    pub(crate) fn of(
-        graph: &Graph,
-        partition: &Partition,
-        x: &Features,
-        weight: &[f32],
-        outputs: usize,
-    ) -> Self {
+    /// The loss for a linear map of `outputs` columns, and its bounds.
+    pub fn of(graph: &Graph, partition: &Partition, x: &Features, weight: &[f32], outputs: usize) -> Self {
         let nodes = graph.nodes();
         let mut h = vec![0.0; nodes * outputs];
         first_layer::forward(x, weight, outputs, &mut h);
@@ -307,8 +302,8 @@ fn spectral_norm(x: &Features) -> f64 {
 }
 
 impl Encoder {
-    /// The product of its layers' weights, whatever lies between them, and how many columns it has.
-    pub(crate) fn linear_map(&self) -> (Vec<f32>, usize) {
+    /// The product of its layers' weights, ignoring activations, and its number of columns.
+    pub fn linear_map(&self) -> (Vec<f32>, usize) {
         let mut layers = self.layers.iter();
         let Some(first) = layers.next() else { return (Vec::new(), 1) };
         let (mut map, mut width) = (first.weight.clone(), first.outputs);

@@ -166,8 +166,8 @@ impl Features {
         }
     }
 
-    /// The rows of these numbers, in that order.
-    pub(crate) fn select(&self, rows: &[u32]) -> Self {
+    /// The given rows, in that order.
+    pub fn select(&self, rows: &[u32]) -> Self {
         match self {
             Self::Dense(x) => {
                 let values: Vec<f32> = rows.iter().flat_map(|&row| x.row(row as usize)).copied().collect();

@@ -28,12 +28,9 @@ mod propagate;
 #[cfg(test)]
 mod properties;
 mod random;
-mod report;
-pub mod reproduce;
 mod sparse;
 mod splits;
 mod summary;
-mod svg;
 mod tensors;
 mod train;
 mod vectors;
@@ -65,12 +62,11 @@ pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges
 pub use partition::Metis;
 pub use partition::{
     AffinityGs, AlgebraicJc, Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner,
-    Partitioning, Picture, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
+    Partitioning, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
 };
-pub use preset::{FullPreset, Preset};
+pub use preset::{Preset, Source};
 pub use propagate::{Normalization, Propagation};
 pub use random::{Rng, Seed};
-pub use report::ReportPage;
 pub use sparse::Csr;
 pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
 pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};

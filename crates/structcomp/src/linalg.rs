@@ -10,7 +10,7 @@ mod tiles;
 
 pub(crate) use elementwise::{copied, dot, exp, map_columns, sum_of_products, zeros};
 pub(crate) use sparse::{add_sparse_product, add_sparse_rows, transposed};
-pub(crate) use symmetric::{Cholesky, add_gram, multiply};
+pub(crate) use symmetric::{Cholesky, add_gram};
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};

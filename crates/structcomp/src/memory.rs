@@ -49,11 +49,6 @@ pub(crate) fn rss_bytes() -> Option<u64> {
     status_bytes("/proc/self/status", "VmRSS:")
 }
 
-/// Makes [`peak_rss_bytes`] that of what follows; whether the system lets us (Linux).
-pub(crate) fn forget_peak_rss() -> bool {
-    std::fs::write("/proc/self/clear_refs", "5").is_ok()
-}
-
 /// A `Name:   123 kB` line of a Linux status file, in bytes.
 fn status_bytes(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;

@@ -493,13 +493,13 @@ impl<'a> Trainer<'a> {
         Ok(Epoch { number: epoch + 1, loss, settled: self.settled_at(epoch) })
     }
 
-    /// The parameters as they are now.
-    pub(crate) fn parameters(&self) -> &[f32] {
+    /// The current parameters.
+    pub fn parameters(&self) -> &[f32] {
         &self.parameters
     }
 
-    /// What the loss of the next epoch would be with other parameters of the same network.
-    pub(crate) fn loss_with(&mut self, parameters: &[f32]) -> Result<f64> {
+    /// The loss of the next epoch for other parameters of the same network.
+    pub fn loss_with(&mut self, parameters: &[f32]) -> Result<f64> {
         let own = std::mem::replace(&mut self.parameters, parameters.to_vec());
         let outcome = self.loss(self.losses.len(), &mut vec![0.0; parameters.len()]);
         self.parameters = own;

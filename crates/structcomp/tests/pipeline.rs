@@ -11,7 +11,7 @@ use structcomp::{
 fn trained(cora: &Dataset, model: &str, seed: Seed) -> Encoder {
     let features = cora.features.as_ref().unwrap();
     let preset = Preset::paper(model, "cora").unwrap().unwrap();
-    let config = Partitioning { clusters: Some(preset.clusters), ..Partitioning::default() };
+    let config = Partitioning { clusters: preset.clusters, ..Partitioning::default() };
     let partition = config.partition(&cora.graph, seed).unwrap();
     let compressed = Compressed::new(features, &partition).unwrap();
     preset.training.train(Inputs::Clusters(&compressed), &cora.graph, seed, |_| true).unwrap().encoder

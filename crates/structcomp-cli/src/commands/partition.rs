@@ -12,9 +12,10 @@ use std::{
     time::Instant,
 };
 use structcomp::{
-    Dataset, Gap, METHODS, Partitioning, Picture, Quality, Refine, human_bytes, peak_rss_bytes,
-    read_node_weights, write_clusters,
+    Dataset, Gap, METHODS, Partitioning, Quality, Refine, human_bytes, peak_rss_bytes, read_node_weights,
+    write_clusters,
 };
+use structcomp_reproduce::Picture;
 
 #[derive(Args)]
 #[command(args_override_self = true)]

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use structcomp::{
     Accuracy, Dataset, Diagnostics, Features, HeldOut, LinkScore, Normalization, Partition, Probe,
-    Propagation, ReportPage, Training, peak_rss_bytes, write_text,
+    Propagation, Training, peak_rss_bytes, write_text,
 };
+use structcomp_reproduce::RunPage;
 
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -268,7 +269,7 @@ impl Report {
         losses: &'a [f64],
         partition: Option<&'a Partition>,
         embedding: &'a Features,
-    ) -> ReportPage<'a> {
+    ) -> RunPage<'a> {
         let Self { data, model, train, seconds, partition: clusters, .. } = self;
         let synthetic = if data.synthetic { " (synthetic)" } else { "" };
         let mut facts = vec![
@@ -298,10 +299,10 @@ impl Report {
         let theory = self.diagnostics.iter().flat_map(Diagnostics::rows);
         let theory: Vec<_> = theory.map(|(_, value, about)| (about, value)).collect();
         facts.extend(data.notes.iter().map(|note| ("note", note.clone())));
-        let mut page = ReportPage {
+        let mut page = RunPage {
             about: match clusters {
-                Some(_) => "An embedding by training on clusters, beside the same without training.",
-                None => "An embedding by training on the whole graph, beside the same without training.",
+                Some(_) => "An embedding trained on clusters, compared with embeddings without training.",
+                None => "An embedding trained on the whole graph, compared with embeddings without training.",
             },
             facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(theory).collect(),
             losses,
@@ -314,7 +315,7 @@ impl Report {
             seconds: seconds.stages(),
             peak_rss_bytes: self.peak_rss_bytes,
             title: format!("{}{synthetic}: {}", data.name, model.model.name()),
-            ..ReportPage::default()
+            ..RunPage::default()
         };
         if let (Some(judged), Some(untrained)) = (&self.accuracy, &self.untrained) {
             page.accuracy = vec![

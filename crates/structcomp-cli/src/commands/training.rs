@@ -223,7 +223,7 @@ impl Settings {
 
     /// The number of clusters and how to train: the preset, and what was typed on top.
     fn settings(&self, dataset: &Dataset, x: &Features, seed: Seed) -> Result<(Option<usize>, Training)> {
-        let of_clusters = |preset: Preset| (Some(preset.clusters), preset.training);
+        let of_clusters = |preset: Preset| (preset.clusters, preset.training);
         let (clusters, mut training) = match (self.preset, &self.model) {
             (Choice::Ours, None) => (None, Preset::recipe(&dataset.graph, x, seed)),
             (Choice::Paper | Choice::None, None) => bail!("--preset is about a model; name one with --model"),
