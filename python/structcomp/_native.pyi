@@ -20,6 +20,7 @@ __all__ = [
     "fit",
     "generate",
     "load",
+    "measure",
     "models",
     "partition",
     "preset",
@@ -202,6 +203,7 @@ def propagate(
 def table(
     stream: Any, what: str, *, n_columns: int | None = None, n_threads: int | None = None
 ) -> NDArray[np.float32]: ...
+def measure(request: str) -> str: ...
 def reproduce(
     experiments: list[str],
     out: str | PathLike[str],
@@ -212,10 +214,10 @@ def reproduce(
     runs: int = 50,
     only: str | None = None,
     mode: str = "both",
-    anew: bool = False,
+    redo: bool = False,
     markdown: str | PathLike[str] | None = None,
     memory: int | None = None,
-    program: str | PathLike[str] | None = None,
+    measure_command: list[str] | None = None,
     on_event: Callable[[str, bool, int, int], Any] | None = None,
     n_threads: int | None = None,
 ) -> str: ...

@@ -1,10 +1,9 @@
-"""Reruns of the paper's tables and figures."""
+"""Reruns the paper's tables and figures."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,9 @@ from ._progress import progress_bar
 Path = Union[str, os.PathLike[str]]
 Callback = Callable[[str, int, int], Any]
 
+# Time and memory are measured in processes of their own.
+MEASURE = "import sys; from structcomp._native import measure; print(measure(sys.argv[1]))"
+
 
 def reproduce(
     experiments: Union[str, Sequence[str]],
@@ -28,19 +30,18 @@ def reproduce(
     runs: int = 50,
     only: Optional[str] = None,
     mode: str = "both",
-    anew: bool = False,
+    redo: bool = False,
     markdown: Optional[Path] = None,
     memory: Optional[int] = None,
-    program: Optional[Path] = None,
     callback: Optional[Callback] = None,
     verbose: bool = False,
     random_state: Any = 0,
     n_threads: Optional[int] = None,
 ) -> dict[str, Any]:
-    """Rerun tables and figures of the paper, as ``structcomp reproduce`` does.
+    """Reruns tables and figures of the paper, as ``structcomp reproduce`` does.
 
-    An experiment is a list of cells: a dataset, a model and a training mode. Every finished cell is a file
-    below `out`, so an interrupted call resumes.
+    An experiment is a list of cells: a dataset, a model, and what it is trained on. Every finished cell is a
+    file below `out`, so that interrupted runs resume.
 
     Parameters
     ----------
@@ -53,39 +54,36 @@ def reproduce(
     data_dir : path, optional
         Folder of the named datasets; by default ``$STRUCTCOMP_DATA`` or the user's data folder.
     seeds : int
-        Number of training seeds per cell.
+        Training seeds per cell.
     runs : int
-        Number of splits per seed.
+        Splits per seed.
     only : str, optional
-        Run only cells whose name contains this, such as ``"cora"``, ``"grace"`` or ``"cora/grace"``.
+        Only cells whose name contains this, such as ``"cora"``, ``"grace"`` or ``"cora/grace"``.
     mode : str
-        ``"structcomp"`` trains on clusters only, ``"full"`` on the whole graph only, ``"both"`` on both.
-    anew : bool
-        Whether to run finished cells again.
+        ``"structcomp"`` for training on clusters only, ``"full"`` for the whole graph only, or ``"both"``.
+    redo : bool
+        Whether finished cells are run again.
     markdown : path, optional
-        File to write the Markdown to as well, with a folder of figures next to it. Other experiments in the
-        file are kept.
+        Where the Markdown is also written, with figures in a folder next to it. Sections of other experiments
+        are kept.
     memory : int, optional
-        Memory in bytes that all cells may use together; by default the free memory.
-    program : path, optional
-        The command line program, which measures ``"time-memory"`` in separate processes; by default the
-        ``structcomp`` on the path. Without it, these cells fail.
+        The memory in bytes for all cells that run at the same time; by default 3/4 of the machine's.
     callback : callable, optional
-        Called with the name of each finished cell, the number of finished cells and the number of all cells.
-        The run ends if it returns False.
+        Called with the name of each finished cell, the number of finished cells and the number of cells; stops
+        the run by returning False.
     verbose : bool
         Whether to show progress.
     random_state : int, optional
         First training seed.
     n_threads : int, optional
-        Number of threads; one per core by default.
+        Threads to use; one per core by default.
 
     Returns
     -------
     results : dict
-        finished and finished_before: how many cells this call and earlier calls finished. failed: the reason
-        for every failed cell. stopped: whether the callback ended the run. notes: remarks, such as skipped
-        experiments. cells: all finished cells of the folder, as in results.json.
+        finished and finished_before, the number of cells finished now and before; failed, the errors of failed
+        cells by name; stopped, whether the callback stopped it; notes, such as skipped datasets; cells, all
+        finished cells of the folder as in results.json.
 
     Examples
     --------
@@ -109,10 +107,10 @@ def reproduce(
                 runs=runs,
                 only=only,
                 mode=mode,
-                anew=anew,
+                redo=redo,
                 markdown=markdown,
                 memory=memory,
-                program=program or shutil.which("structcomp"),
+                measure_command=[sys.executable, "-c", MEASURE] if sys.executable else None,
                 on_event=on_event,
                 n_threads=n_threads,
             )
@@ -122,7 +120,7 @@ def reproduce(
 
 @contextmanager
 def _folder(out: Any) -> Iterator[None]:
-    """Create the folder; raise an error at once if it is not writable."""
+    """Makes the folder, and fails early if it is not writable."""
     is_new = not os.path.isdir(out)
     os.makedirs(out, exist_ok=True)
     with tempfile.TemporaryFile(dir=out):
@@ -130,7 +128,7 @@ def _folder(out: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # Leave no empty folder behind.
+        # A failed call leaves no empty folder behind.
         if is_new:
             with suppress(OSError):
                 os.rmdir(out)
@@ -139,8 +137,8 @@ def _folder(out: Any) -> Iterator[None]:
 
 @contextmanager
 def _progress(callback: Optional[Callback], verbose: bool) -> Iterator[Callable[[str, bool, int, int], Any]]:
-    """A function that is called when a cell starts and when it is finished."""
-    bar = progress_bar(desc="reproducing", unit="cell") if verbose else None
+    """The function to call for each cell that is started or finished."""
+    bar = bar_of(desc="reproducing", unit="cell") if verbose else None
 
     def on_event(cell: str, is_done: bool, done: int, total: int) -> Any:
         if bar is not None:

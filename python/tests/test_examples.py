@@ -28,7 +28,5 @@ def test_documentation(page, at, tmp_path):
     program = blocks(page)[at]
     if "autograd" in program:
         pytest.importorskip("torch", reason="PyTorch is not installed, so losses by autograd are not tested")
-    if "reproduce(" in program:
-        pytest.skip("reproduce is not part of this build")
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
     assert said.returncode == 0, said.stderr

@@ -8,7 +8,6 @@ pub(crate) use common::Common;
 pub(crate) use data::{Input, Preparing, Reading};
 pub(crate) use names::one_of;
 
-#[cfg(any())] // until the crate structcomp-reproduce is there
 use crate::commands::reproduce::{MeasureTraining, Reproduce};
 use crate::commands::{
     convert::Convert, datasets::Datasets, embed::Embed, evaluate::Evaluate, generate::Generate, info::Info,
@@ -52,9 +51,7 @@ pub(crate) enum Command {
     /// Evaluate an existing embedding
     Evaluate(Evaluate),
     /// Rerun a table or figure of the paper next to the published numbers
-    #[cfg(any())] // until the crate structcomp-reproduce is there
     Reproduce(Reproduce),
-    #[cfg(any())] // until the crate structcomp-reproduce is there
     #[command(hide = true)]
     MeasureTraining(MeasureTraining),
 }
@@ -71,9 +68,7 @@ impl Command {
             Self::Train(train) => train.run(),
             Self::Embed(embed) => embed.run(),
             Self::Evaluate(evaluate) => evaluate.run(),
-            #[cfg(any())] // until the crate structcomp-reproduce is there
             Self::Reproduce(reproduce) => reproduce.run(),
-            #[cfg(any())] // until the crate structcomp-reproduce is there
             Self::MeasureTraining(measure) => measure.run(),
         }
     }

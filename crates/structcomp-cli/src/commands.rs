@@ -8,7 +8,6 @@ pub(crate) mod generate;
 pub(crate) mod info;
 mod judgement;
 pub(crate) mod partition;
-#[cfg(any())] // until the crate structcomp-reproduce is there
 pub(crate) mod reproduce;
 pub(crate) mod run;
 mod splits;

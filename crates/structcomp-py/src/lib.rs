@@ -12,7 +12,6 @@ mod graph;
 mod lent;
 mod loss;
 mod model;
-#[cfg(any())]
 mod reproduce;
 mod settings;
 mod stages;
@@ -34,14 +33,11 @@ mod _native {
         fit::fit,
         graph::Graph,
         model::Model,
+        reproduce::{measure, reproduce},
         settings::{defaults, models, preset, recipe},
         stages::{compress, drop_member, partition, propagate, quality},
         tables::table,
     };
-
-    #[cfg(any())]
-    #[pymodule_export]
-    use crate::reproduce::reproduce;
 
     /// The version of the library.
     #[pymodule_export]

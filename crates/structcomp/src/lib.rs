@@ -24,12 +24,8 @@ mod preset;
 #[cfg(test)]
 mod properties;
 mod random;
-mod report;
-#[cfg(any())]
-pub mod reproduce;
 mod safetensors;
 mod sample;
-mod svg;
 mod train;
 
 pub use compress::{CoarseWeights, Coarsening, Compressed, DropMember};
@@ -56,13 +52,12 @@ pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges
 pub use partition::Metis;
 pub use partition::{
     AffinityGs, AlgebraicJc, Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner,
-    Partitioning, Picture, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
+    Partitioning, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
 };
 pub use pipeline::{EpochHook, Fitted, Hooks, Mode, NewNodes, Seconds, Stage, StructComp, TrainedOn};
 pub use plan::{Stop, Training};
 pub use prepare::{FeatureNorm, Prepare, StandIn};
-pub use preset::{FullPreset, Preset};
+pub use preset::{Preset, Source};
 pub use random::{Rng, Seed};
-pub use report::ReportPage;
 pub use sample::{Augment, Inputs};
 pub use train::{Epoch, Trainer};

@@ -15,6 +15,7 @@ use structcomp::{
     Dataset, Gap, METHODS, Partitioning, Picture, Quality, Refine, peak_rss_bytes, read_node_weights,
     write_clusters,
 };
+use structcomp_reproduce::Picture;
 
 #[derive(Args)]
 #[command(args_override_self = true)]

@@ -3,7 +3,6 @@
 mod fit;
 mod set;
 
-#[cfg(any())] // until the crate structcomp-reproduce is there
 pub(super) use fit::interrupts;
 
 use super::partition::method_or_file;

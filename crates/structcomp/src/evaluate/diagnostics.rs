@@ -136,7 +136,8 @@ impl Diagnostics {
 }
 
 impl EdgeLoss {
-    pub(crate) fn of(
+    /// The loss for a linear map of `outputs` columns, and its bounds.
+    pub fn of(
         graph: &Graph,
         partition: &Partition,
         x: &Features,
