@@ -4,7 +4,7 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Mutex;
-use structcomp::{Error, OwnLoss, OwnObjective, Result};
+use structcomp::{Error, OwnLoss, OwnObjective, OwnRows, Result};
 
 /// A function from the rows of each view to the loss and its gradients.
 pub(crate) struct Loss<'a> {
@@ -14,7 +14,7 @@ pub(crate) struct Loss<'a> {
 }
 
 impl OwnObjective for Loss<'_> {
-    fn loss(&self, views: &[&[f32]], width: usize, _: usize) -> Result<OwnLoss> {
+    fn loss(&self, views: &[&[f32]], width: usize, _: &OwnRows) -> Result<OwnLoss> {
         Python::attach(|py| self.call(py, views, width)).map_err(|error| {
             let text = error.to_string();
             if let Ok(mut raised) = self.raised.lock() {

@@ -166,8 +166,8 @@ pub(crate) fn parameters(settings: &StructComp) -> Result<Map<String, Value>> {
 pub(crate) fn preset(model: &str, dataset: &str, paper: bool) -> PyResult<Option<String>> {
     Model::named(model).map_err(raise)?;
     let preset = if paper { Preset::paper(model, dataset) } else { Preset::ours(model, dataset) };
-    let Some(Preset { clusters, training }) = preset.map_err(raise)? else { return Ok(None) };
-    let partitioning = Partitioning { clusters: Some(clusters), ..Partitioning::default() };
+    let Some(Preset { clusters, training, .. }) = preset.map_err(raise)? else { return Ok(None) };
+    let partitioning = Partitioning { clusters, ..Partitioning::default() };
     let settings = StructComp { training, partitioning, ..StructComp::default() };
     Ok(Some(Value::Object(parameters(&settings).map_err(raise)?).to_string()))
 }

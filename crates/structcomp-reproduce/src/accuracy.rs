@@ -3,15 +3,13 @@
 use crate::fit::fit;
 use crate::outcome::{Accuracies, Spread, against};
 use crate::run::Halt;
-use crate::source::{Data, Source};
+use crate::source::Source;
 use crate::store::Parts;
 use crate::{Cell, Mode, Repeats, Setup};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use structcomp::{
-    Accuracy, Encoder, Features, Graph, Partition, Partitioning, Preset, Probe, Result, Seed, SplitSet,
-    Training,
+    Accuracy, Dataset, Dense, Features, Partition, Prepare, Preset, Probe, Result, Seed, SplitSet, StructComp,
 };
 
 /// Trains with every seed and evaluates each embedding; seeds that `parts` has are not repeated.
@@ -64,16 +62,13 @@ struct Once {
 
 /// What one seed needs.
 struct Bench<'a> {
-    mode: Mode,
     setup: &'a Setup,
     source: &'a Source,
     repeats: &'a Repeats,
-    seed: Seed,
-    graph: Graph,
-    x: Cow<'a, Features>,
+    settings: StructComp,
+    all: Dataset,
     /// What training sees, where that is not everything.
-    seen: Option<(Graph, Features)>,
-    training: Training,
+    seen: Option<Dataset>,
 }
 
 impl<'a> Bench<'a> {
@@ -84,60 +79,56 @@ impl<'a> Bench<'a> {
         repeats: &'a Repeats,
         seed: Seed,
     ) -> Result<Self> {
-        let graph = source.graph(setup, seed)?;
-        let x = source.scaled_features(setup)?;
+        let name = &source.dataset.name;
+        let x = source.features()?.clone();
+        let all = Dataset::in_memory(name, source.graph(setup, seed)?, Some(x));
         let seen = match source.seen(setup, seed) {
-            Some(nodes) => Some((graph.induced(&nodes)?, x.select(&nodes))),
+            Some(nodes) => Some(all.induced(&nodes)?),
             None => None,
         };
-        let training = match &setup.training {
+        let prepare = Prepare { feature_norm: setup.feature_norm, ..Prepare::default() };
+        let mut settings =
+            StructComp { mode, prepare, partitioning: setup.partitioning.clone(), seed, ..StructComp::default() };
+        settings.training = match &setup.training {
             Some(training) => training.clone(),
-            None => Preset::recipe(&graph, &x, seed),
+            None => Preset::recipe(&all.graph, &*settings.prepared_features(&all)?, seed),
         };
-        Ok(Self { mode, setup, source, repeats, seed, graph, x, seen, training })
+        Ok(Self { setup, source, repeats, settings, all, seen })
     }
 
     fn run(&self, stop: &AtomicBool) -> Result<Once, Halt> {
-        let splits = self.source.splits(self.setup, self.repeats, self.seed)?;
-        let controls = self.source.controls(self.setup, self.repeats, self.seed)?;
-        let seen = match &self.seen {
-            Some((graph, x)) => Data { graph, x },
-            None => Data { graph: &self.graph, x: &self.x },
-        };
-        let partition = match self.mode {
-            Mode::Structcomp => Some(self.setup.partitioning.partition(seen.graph, self.seed)?),
-            Mode::Full => None,
-        };
-        let trained = fit(&self.training, &seen, partition.as_ref(), self.seed, stop)?;
-        let random_clusters = match &partition {
-            Some(partition) if self.setup.random_clusters => {
-                let (method, clusters) = ("random".into(), Some(partition.clusters()));
-                let random = Partitioning { method, clusters, ..Partitioning::default() };
-                let random = random.partition(seen.graph, self.seed)?;
-                let trained = fit(&self.training, &seen, Some(&random), self.seed, stop)?;
-                Some(self.accuracy(&trained.encoder, &splits)?)
+        let seed = self.settings.seed;
+        let splits = self.source.splits(self.setup, self.repeats, seed)?;
+        let controls = self.source.controls(self.setup, self.repeats, seed)?;
+        let seen = self.seen.as_ref().unwrap_or(&self.all);
+        let fitted = fit(&self.settings, seen, stop)?;
+        let random_clusters = match self.setup.random_clusters && fitted.partition.is_some() {
+            true => {
+                let random = fitted.on_random_clusters(seen)?;
+                Some(self.accuracy(random.embed(&self.all)?, &splits)?)
             }
-            _ => None,
+            false => None,
         };
-        let ours = self.accuracy(&trained.encoder, &splits)?;
+        let ours = self.accuracy(fitted.embed(&self.all)?, &splits)?;
+        let untrained = fitted.untrained(seen)?.embed(&self.all.graph, &*fitted.features(&self.all)?)?;
         let end = |loss: Option<&f64>| loss.copied().unwrap_or(f64::NAN);
         Ok(Once {
             against: against(&ours, &controls.propagated)?,
             ours,
             features: controls.features,
             propagated: controls.propagated,
-            untrained: self.accuracy(&trained.untrained, &splits)?,
+            untrained: self.accuracy(untrained, &splits)?,
             random_clusters,
-            clusters: partition.as_ref().map(Partition::clusters),
-            epochs: trained.losses.len(),
-            losses: (end(trained.losses.first()), end(trained.losses.last())),
+            clusters: fitted.partition.as_ref().map(Partition::clusters),
+            epochs: fitted.losses.len(),
+            losses: (end(fitted.losses.first()), end(fitted.losses.last())),
         })
     }
 
-    /// Of the embedding of all nodes.
-    fn accuracy(&self, encoder: &Encoder, splits: &SplitSet) -> Result<Accuracy> {
-        let embedding = Features::Dense(encoder.embed(&self.graph, &self.x)?);
+    /// Of an embedding of all nodes.
+    fn accuracy(&self, embedding: Dense, splits: &SplitSet) -> Result<Accuracy> {
         let probe = Probe::named(&self.setup.probe, &self.source.dataset.name)?;
-        probe.classify(&embedding, self.source.labels()?, splits, self.seed)
+        let embedding = Features::Dense(embedding);
+        probe.classify(&embedding, self.source.labels()?, splits, self.settings.seed)
     }
 }

@@ -2,43 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+pub use structcomp::Mode;
 use structcomp::{Error, FeatureNorm, Partitioning, Result, Seed, Source, Training};
-
-/// What is trained on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Clusters.
-    Structcomp,
-    /// The whole graph.
-    Full,
-}
-
-impl Mode {
-    /// The name, as in a cell's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Structcomp => "structcomp",
-            Self::Full => "full",
-        }
-    }
-
-    /// For tables.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Structcomp => "clusters",
-            Self::Full => "whole graph",
-        }
-    }
-
-    /// For sentences.
-    pub(crate) fn phrase(self) -> &'static str {
-        match self {
-            Self::Structcomp => "clusters",
-            Self::Full => "the whole graph",
-        }
-    }
-}
 
 /// A cell of a table or a point of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

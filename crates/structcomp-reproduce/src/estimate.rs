@@ -128,7 +128,7 @@ impl Size {
         let first =
             (4.0 * views * self.entries * h / SPARSE).min(4.0 * views * self.rows * self.width * h / DENSE);
         let later = 6.0 * (layers - 1.0) * views * self.rows * h * h;
-        let loss = self.rows * h * (facts.flops.0 * h + facts.flops.1 * self.rows);
+        let loss = self.rows * h * (facts.cost.by_width * h + facts.cost.by_rows * self.rows);
         let value = match self.mode {
             Mode::Full => VALUE,
             Mode::Structcomp => CACHED_VALUE,
@@ -167,7 +167,7 @@ impl Size {
         let facts = Facts::of(training.model.name());
         let weights = 6.0 * self.width * h;
         let rows = facts.batches * self.rows * (h * (3.0 * training.layers as f64 + 3.0) + self.width);
-        let pairs = if facts.all_pairs { (4.0 * self.rows * self.rows).min(64e6) } else { 0.0 };
+        let pairs = if facts.cost.all_pairs { (4.0 * self.rows * self.rows).min(64e6) } else { 0.0 };
         let embedding = 3.0 * self.nodes * h.max(self.width);
         (4.0 * (weights + rows + pairs + embedding)) as u64
     }

@@ -3,23 +3,18 @@
 use crate::run::Halt;
 use crate::source::Data;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use structcomp::{Compressed, Inputs, Partition, Result, Seed, Trained, Trainer, Training};
+use structcomp::{
+    Compressed, Dataset, Fitted, Hooks, Inputs, Partition, Result, Seed, StructComp, Trainer, Training,
+};
 
-/// Trains on clusters or, without a partition, on the whole graph.
-pub(crate) fn fit(
-    training: &Training,
-    data: &Data,
-    partition: Option<&Partition>,
-    seed: Seed,
-    stop: &AtomicBool,
-) -> Result<Trained, Halt> {
-    let compressed = partition.map(|partition| Compressed::new(data.x, partition)).transpose()?;
-    let inputs = compressed.as_ref().map_or(Inputs::Nodes(data.x), Inputs::Clusters);
-    let trained = training.train(inputs, data.graph, seed, |_| !stop.load(Relaxed))?;
-    if stop.load(Relaxed) { Err(Halt::Interrupted) } else { Ok(trained) }
+/// Trains through the pipeline, unless it is stopped.
+pub(crate) fn fit(settings: &StructComp, data: &Dataset, stop: &AtomicBool) -> Result<Fitted, Halt> {
+    let goes_on = &mut |_: &_, _: &Trainer<'_>| Ok(!stop.load(Relaxed));
+    let fitted = settings.fit_with(data, Hooks { on_epoch: Some(goes_on), ..Hooks::default() })?;
+    if stop.load(Relaxed) { Err(Halt::Interrupted) } else { Ok(fitted) }
 }
 
-/// The same epoch by epoch.
+/// Trains epoch by epoch on clusters or, without a partition, on the whole graph.
 pub(crate) fn with_trainer<T, E: From<structcomp::Error>>(
     training: &Training,
     data: &Data,
@@ -29,5 +24,5 @@ pub(crate) fn with_trainer<T, E: From<structcomp::Error>>(
 ) -> Result<T, E> {
     let compressed = partition.map(|partition| Compressed::new(data.x, partition)).transpose()?;
     let inputs = compressed.as_ref().map_or(Inputs::Nodes(data.x), Inputs::Clusters);
-    steps(&mut Trainer::new(training, inputs, data.graph, seed)?)
+    steps(&mut Trainer::new(training, inputs, data.graph, seed, None)?)
 }

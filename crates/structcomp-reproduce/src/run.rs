@@ -123,7 +123,7 @@ impl Plan {
                 Outcome::Accuracy(Box::new(accuracies(cell, setup, source, repeats, parts, stop)?))
             }
             Task::LossTrend(setup) => Outcome::LossTrend(trend(setup, &source.data()?, repeats, stop)?),
-            Task::Theory(setup) => Outcome::Theory(Box::new(theory(setup, &source.data()?, repeats, stop)?)),
+            Task::Theory(setup) => Outcome::Theory(Box::new(theory(setup, source, repeats, stop)?)),
             Task::Star => Outcome::Theory(Box::new(star(&source.data()?)?)),
             Task::Cost(setup) => Outcome::Cost(measure::cost(&self.options, cell, setup)?),
         })

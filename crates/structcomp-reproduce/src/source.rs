@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use structcomp::data::named::{self, Verified};
 use structcomp::{
-    Accuracy, Budget, Dataset, Error, FeatureNorm, Features, Graph, Labels, Normalization,
-    PAPER_TRAIN_PER_CLASS, Probe, Propagation, Result, Seed, Split, SplitSet, data,
+    Accuracy, Budget, Dataset, Error, Features, Graph, Labels, Normalization,
+    PAPER_TRAIN_PER_CLASS, Prepare, Probe, Propagation, Result, Seed, Split, SplitSet, StructComp, data,
 };
 
 /// A graph and its features.
@@ -101,11 +101,8 @@ impl Source {
     }
 
     pub(crate) fn scaled_features(&self, setup: &Setup) -> Result<Cow<'_, Features>> {
-        let x = self.features()?;
-        Ok(match setup.feature_norm {
-            FeatureNorm::None => Cow::Borrowed(x),
-            norm => Cow::Owned(x.clone().normalized(norm)),
-        })
+        let prepare = Prepare { feature_norm: setup.feature_norm, ..Prepare::default() };
+        StructComp { prepare, ..StructComp::default() }.prepared_features(&self.dataset)
     }
 
     /// The graph, with noise where the setup asks for it.

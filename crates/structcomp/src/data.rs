@@ -322,6 +322,12 @@ impl Dataset {
         self.source.sha256.clone().map_or_else(|| fingerprint(&self.source.files), Ok)
     }
 
+    /// Some of the nodes with the edges between them, in this order; without splits and ids.
+    pub fn induced(&self, nodes: &[u32]) -> Result<Self> {
+        let features = self.features.as_ref().map(|features| features.select(nodes));
+        Ok(Self::in_memory(&self.name, self.graph.induced(nodes)?, features))
+    }
+
     /// A graph and perhaps features, which were made in memory.
     pub fn in_memory(name: &str, graph: Graph, features: Option<Features>) -> Self {
         Self {

@@ -31,6 +31,14 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// What is trained on, in words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Structcomp => "clusters",
+            Self::Full => "the whole graph",
+        }
+    }
+
     /// The name of the mode.
     pub fn name(self) -> &'static str {
         match self {

@@ -7,13 +7,13 @@ use super::{Experiment, Generated, TABLE};
 use crate::draft::{CLUSTERS, Draft, Place, SMALL, places};
 use crate::fit::fit;
 use crate::run::Halt;
-use crate::source::Data;
+use crate::source::{Data, Source};
 use crate::{Mode, Repeats, Setup, Task, Theory};
 use regularizer::regularizer;
 use std::sync::atomic::AtomicBool;
 use structcomp::{
-    Compressed, Dataset, Dense, Diagnostics, EdgeLoss, Error, Features, Gap, Graph, NodeIds, Partition,
-    Partitioning, Preset, Repairs, Result, Seed, data,
+    Compressed, Dataset, Dense, EdgeLoss, Error, Features, Gap, Graph, NodeIds, Partition,
+    Partitioning, Preset, Repairs, Result, Seed, StructComp, data,
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -77,7 +77,7 @@ pub(crate) fn star(data: &Data) -> Result<Theory> {
 /// The theorems for a trained linear encoder.
 pub(crate) fn theory(
     setup: &Setup,
-    data: &Data,
+    source: &Source,
     repeats: &Repeats,
     stop: &AtomicBool,
 ) -> Result<Theory, Halt> {
@@ -85,11 +85,16 @@ pub(crate) fn theory(
     let Some(training) = &setup.training else {
         return Err(Error::Input("the theorems need settings to train with".into()).into());
     };
-    let partition = setup.partitioning.partition(data.graph, seed)?;
-    let encoder = fit(training, data, Some(&partition), seed, stop)?.encoder;
-    let compressed = Compressed::new(data.x, &partition)?;
-    let found = Diagnostics::of(data.graph, &compressed, &encoder, training.drop_member, seed)?;
-    let (weight, width) = encoder.linear_map();
+    let partitioning = setup.partitioning.clone();
+    let settings = StructComp { partitioning, training: training.clone(), seed, ..StructComp::default() };
+    let fitted = fit(&settings, &source.dataset, stop)?;
+    let found = fitted.diagnostics(&source.dataset)?;
+    let (weight, width) = fitted.encoder.linear_map();
+    let data = source.data()?;
+    let Some(partition) = &fitted.partition else {
+        return Err(Error::Input("the theorems are about clusters".into()).into());
+    };
+    let compressed = Compressed::new(data.x, partition)?;
     Ok(Theory {
         gaps: found.gaps.iter().map(|gap| gap.value).collect(),
         edges_nodes: found.edges.nodes,

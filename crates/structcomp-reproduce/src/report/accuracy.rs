@@ -42,7 +42,7 @@ pub(crate) fn parts(experiment: &Experiment, cells: &[&Finished]) -> Parts {
 }
 
 fn figure(experiment: &Experiment, mode: Mode, cells: &[(&Cell, &Accuracies)]) -> Option<Figure> {
-    let title = format!("{}: trained on {}", experiment.title, mode.phrase());
+    let title = format!("{}: trained on {}", experiment.title, mode.title());
     let rows = cells.iter().filter(|(cell, _)| cell.mode == mode).map(|(cell, found)| Row {
         name: format!(
             "{}, {}{}",
@@ -123,7 +123,7 @@ fn distance_note(mode: Mode, cells: &[(&Cell, &Accuracies)]) -> Option<String> {
     let near = differences.len() - above.len() - below.len();
     let mut note = format!(
         "Trained on {}, {near} of {} cells are within {FAR} points of the published number.",
-        mode.phrase(),
+        mode.title(),
         differences.len()
     );
     for (direction, cells) in [("above", above), ("below", below)] {
@@ -148,7 +148,7 @@ fn control_note(mode: Mode, cells: &[(&Cell, &Accuracies)]) -> Option<String> {
     } else {
         String::new()
     };
-    let on = mode.phrase();
+    let on = mode.title();
     (all > 0).then(|| {
         format!("Trained on {on}, {propagated} of {all} are above Â²X and {untrained} above the untrained encoder{random}.")
     })

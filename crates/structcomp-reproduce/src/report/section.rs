@@ -112,7 +112,7 @@ fn protocol(cells: &[&Finished]) -> String {
     }
     let way = |(mode, Repeats { seeds, runs, .. }): (Option<Mode>, Repeats)| {
         let seeds = if seeds == 1 { "one training seed".into() } else { format!("{seeds} training seeds") };
-        let mode = mode.map(|mode| format!("on {} ", mode.phrase())).unwrap_or_default();
+        let mode = mode.map(|mode| format!("on {} ", mode.title())).unwrap_or_default();
         format!("{mode}{seeds}, up to {runs} splits each")
     };
     let ways: Vec<String> = repeats(&evaluated).into_iter().map(way).collect();
