@@ -159,7 +159,7 @@ def test_files(tmp_path):
     assert isinstance(error.value, OSError) and isinstance(error.value, ValueError)
     with pytest.raises(structcomp.FormatError):
         Encoder.from_bytes(b"")
-    with pytest.raises(OSError, match="there is no such file or folder"):
+    with pytest.raises(OSError, match="no such file or folder"):
         load_dataset(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="did you mean 'cora'"):
         load_dataset("corra")
@@ -169,7 +169,7 @@ def test_files(tmp_path):
     edges.write_text("0 1\n1 x\n")
     with pytest.raises(structcomp.FormatError, match=":2: "):
         load_dataset(edges)
-    with pytest.raises(ValueError, match="not clean and --strict was given"):
+    with pytest.raises(ValueError, match="strict reading does not allow"):
         edges.write_text("0 1\n1 1\n")
         load_dataset(edges, strict=True)
 
@@ -186,7 +186,7 @@ def test_clusters_labels_and_splits():
     with pytest.raises(ValueError, match="there are features for 6 nodes, but clusters of 4"):
         structcomp.compress(X, [0, 0, 1, 1])
     y = [0, 0, 0, 1, 1, 1]
-    with pytest.raises(ValueError, match="a split names node 6 of 6"):
+    with pytest.raises(ValueError, match="a split contains node 6, but there are only 6 nodes"):
         evaluate(X, y, splits=[([0, 3], [6])])
     with pytest.raises(ValueError, match="a split names a negative node"):
         evaluate(X, y, splits=[([0, 3], [-1])])

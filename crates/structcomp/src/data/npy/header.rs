@@ -245,7 +245,11 @@ mod tests {
         assert!(header("{'descr': '<f4', 'shape': ()}").unwrap_err().contains("fortran_order"));
         assert!(header("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x").is_err());
         assert!(header("{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}").is_err());
-        assert!(Header::parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").unwrap_err().contains("invalid header length"));
+        assert!(
+            Header::parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff")
+                .unwrap_err()
+                .contains("invalid header length")
+        );
         assert!(Header::parse(b"\x93NUMPY\x04\x00\x00\x00").unwrap_err().contains("version 4"));
     }
 }
