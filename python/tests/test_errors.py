@@ -183,7 +183,7 @@ def test_clusters_labels_and_splits():
     with pytest.raises(ValueError, match="features have 6 rows but the partition has 4 nodes"):
         structcomp.compress(X, [0, 0, 1, 1])
     y = [0, 0, 0, 1, 1, 1]
-    with pytest.raises(ValueError, match="a split names node 6 of 6"):
+    with pytest.raises(ValueError, match="a split contains node 6, but there are only 6 nodes"):
         evaluate(X, y, splits=[([0, 3], [6])])
     with pytest.raises(ValueError, match="splits must not have negative node numbers"):
         evaluate(X, y, splits=[([0, 3], [-1])])

@@ -90,7 +90,7 @@ fn an_embedding_that_cannot_be_judged_says_why() {
             &["--edges", "edges.txt", "--labels", "y.csv", "--embedding", "few.csv"],
             "no row for 2 of 4 nodes, such as '3'",
         ),
-        (&["--edges", "edges.txt", "--labels", "y.csv", "--embedding", "words.csv"], "no column of numbers"),
+        (&["--edges", "edges.txt", "--labels", "y.csv", "--embedding", "words.csv"], "no numeric column"),
         (
             &["--edges", "edges.txt", "--labels", "one.csv", "--embedding", "z.csv"],
             "all training nodes are of one class",

@@ -77,7 +77,9 @@ fn strict_reading_fails_with_the_repairs() {
     let (code, said) = failure(folder().path(), &["info", "edges.txt", "--strict"]);
     assert_eq!(code, 1);
     assert!(
-        said.starts_with("error: the data is not clean and --strict was given: 1 self loop dropped"),
+        said.starts_with(
+            "error: the data needs repairs, which strict reading does not allow: 1 self loop dropped"
+        ),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1);
@@ -87,9 +89,9 @@ fn strict_reading_fails_with_the_repairs() {
 fn mistakes_are_told_in_one_line_and_misuse_exits_with_two() {
     let folder = folder();
     for (args, code, part) in [
-        (&["info", "coar"][..], 1, "there is no dataset 'coar'; did you mean 'cora'?"),
+        (&["info", "coar"][..], 1, "unknown dataset 'coar'; did you mean 'cora'?"),
         (&["info", "cora"], 1, "structcomp datasets fetch cora"),
-        (&["info", "none/here.txt"], 1, "none/here.txt: there is no such file or folder"),
+        (&["info", "none/here.txt"], 1, "none/here.txt: no such file or folder"),
         (&["info", "edges.txt", "--splits", "random20"], 1, "splits need labels"),
         (&["info", "edges.txt", "--memory", "1K", "--format", "matrix-market"], 1, "edges.txt"),
         (&["convert", "edges.txt", "x.npy", "--features", "none.csv"], 1, "none.csv"),
@@ -211,7 +213,7 @@ fn stand_ins_are_named_in_the_output() {
         [("degree", "node degrees"), ("random-projection", "random vectors"), ("spectral", "eigenvectors")]
     {
         let said = stdout(folder.path(), &["info", "edges.txt", "--stand-in", kind, "--stand-in-width", "3"]);
-        assert!(said.contains("there are no features") && said.contains(words), "{said}");
+        assert!(said.contains("has no features") && said.contains(words), "{said}");
     }
 }
 
