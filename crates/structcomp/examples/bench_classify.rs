@@ -1,10 +1,9 @@
-//! How long it takes to judge an embedding by the paper's measure.
+//! Times the paper's evaluation of an embedding.
 //!
-//! `bench_classify DATASET [WIDTH [PER_CLASS [RUNS]]]` draws a random embedding (512 wide) for the
-//! labelled nodes of a dataset and prints the seconds that fresh random splits (50, of 20 training
-//! nodes a class) take, five times.
+//! `bench_classify DATASET [WIDTH [PER_CLASS [RUNS]]]` classifies a random embedding of a dataset's nodes (dimension 512)
+//! on random splits (50, with 20 training nodes per class) five times, and prints the seconds.
 
-#![allow(clippy::print_stdout)] // how it answers
+#![allow(clippy::print_stdout)] // its output
 
 use rand::RngExt;
 use std::{error::Error, time::Instant};
