@@ -156,7 +156,7 @@ def test_files(tmp_path):
     assert isinstance(error.value, OSError) and isinstance(error.value, ValueError)
     with pytest.raises(structcomp.FormatError):
         Model.from_bytes(b"")
-    with pytest.raises(OSError, match="there is no such file or folder"):
+    with pytest.raises(OSError, match="no such file or folder"):
         load_dataset(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="did you mean 'cora'"):
         load_dataset("corra")
@@ -166,7 +166,7 @@ def test_files(tmp_path):
     edges.write_text("0 1\n1 x\n")
     with pytest.raises(structcomp.FormatError, match=":2: "):
         load_dataset(edges)
-    with pytest.raises(ValueError, match="the data needs repairs, and strict=True"):
+    with pytest.raises(ValueError, match="strict reading does not allow"):
         edges.write_text("0 1\n1 1\n")
         load_dataset(edges, strict=True)
 

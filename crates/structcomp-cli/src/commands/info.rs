@@ -69,10 +69,25 @@ impl Info {
 
 impl InfoReport {
     fn text(&self) -> String {
-        let Summary { data, components, largest_component, homophily, degree } = &self.summary;
+        let data = &self.summary.data;
         let mut lines = Lines::default();
         let kind = if data.synthetic && data.format != "synthetic" { "synthetic, " } else { "" };
         lines.title(&data.name, &format!("({kind}{})", data.format));
+        self.graph(&mut lines);
+        self.features(&mut lines);
+        self.labels(&mut lines);
+        let repairs = data.repairs.describe(data.edges as u64).unwrap_or_else(|| "none".into());
+        lines.row("repairs", String::new(), repairs);
+        data.notes.iter().for_each(|note| lines.row("note", String::new(), note.clone()));
+        lines.row("sha256", String::new(), data.sha256.clone());
+        lines.row("seconds", format!("{:.3}", self.seconds), "to read the data".into());
+        lines.row("graph", human_bytes(self.graph_bytes), "in memory or mapped".into());
+        lines.memory(self.peak_rss_bytes);
+        lines.text
+    }
+
+    fn graph(&self, lines: &mut Lines) {
+        let Summary { data, components, largest_component, degree, .. } = &self.summary;
         let components = match components {
             1 => "1 component".into(),
             many => format!(
@@ -81,79 +96,51 @@ impl InfoReport {
                 grouped(*largest_component)
             ),
         };
-        lines.row(
-            "nodes",
-            grouped(data.nodes),
-            format!("{} isolated, {components}", grouped(data.repairs.isolated)),
-        );
+        let about = format!("{} isolated, {components}", grouped(data.repairs.isolated));
+        lines.row("nodes", grouped(data.nodes), about);
         let weighted = if data.weighted { "undirected, weighted" } else { "undirected" };
         lines.row("edges", grouped(data.edges), weighted.into());
-        lines.row(
-            "degree",
-            format!("{:.2}", degree.mean),
-            format!(
-                "mean; {} to {}, median {}  {}",
-                grouped(degree.min),
-                grouped(degree.max),
-                degree.median,
-                sparkline(&degree.histogram)
-            ),
+        let degrees = format!(
+            "mean; {} to {}, median {}  {}",
+            grouped(degree.min),
+            grouped(degree.max),
+            degree.median,
+            sparkline(&degree.histogram)
         );
-        match (&data.features, &data.feature_matrix) {
-            (Some(width), Some(matrix)) => {
-                let cells = (data.nodes * width).max(1) as f64;
-                let share = 100.0 * matrix.nonzeros as f64 / cells;
-                let place = if matrix.mapped { ", mapped" } else { "" };
-                lines.row(
-                    "features",
-                    grouped(*width),
-                    format!(
-                        "{}{place}, {} non-zeros ({share:.1} %), {} all-zero rows",
-                        matrix.storage,
-                        grouped(matrix.nonzeros),
-                        grouped(matrix.zero_rows)
-                    ),
-                );
-            }
-            _ => lines.row("features", "none".into(), "--stand-in makes some from the graph".into()),
-        }
+        lines.row("degree", format!("{:.2}", degree.mean), degrees);
+    }
+
+    fn features(&self, lines: &mut Lines) {
+        let data = &self.summary.data;
+        let (Some(width), Some(matrix)) = (data.features, &data.feature_matrix) else {
+            return lines.row("features", "none".into(), "--stand-in makes some from the graph".into());
+        };
+        let share = 100.0 * matrix.nonzeros as f64 / (data.nodes * width).max(1) as f64;
+        let about = format!(
+            "{}{}, {} non-zeros ({share:.1} %), {} all-zero rows",
+            matrix.storage,
+            if matrix.mapped { ", mapped" } else { "" },
+            grouped(matrix.nonzeros),
+            grouped(matrix.zero_rows)
+        );
+        lines.row("features", grouped(width), about);
+    }
+
+    fn labels(&self, lines: &mut Lines) {
+        let Summary { data, homophily, .. } = &self.summary;
         match (data.classes, data.unlabelled) {
             (Some(classes), Some(unlabelled)) => {
                 let homophily = homophily.map_or_else(String::new, |share| format!(", homophily {share:.2}"));
-                lines.row(
-                    "classes",
-                    grouped(classes),
-                    format!("{} nodes unlabelled{homophily}", grouped(unlabelled)),
-                );
+                let about = format!("{} nodes without a label{homophily}", grouped(unlabelled));
+                lines.row("classes", grouped(classes), about);
             }
             _ => lines.row("classes", "none".into(), String::new()),
         }
         for set in &data.splits {
-            lines.row(
-                "splits",
-                grouped(set.splits),
-                format!(
-                    "{}: {} train, {} validation, {} test",
-                    set.name,
-                    grouped(set.train),
-                    grouped(set.validation),
-                    grouped(set.test)
-                ),
-            );
+            let [train, validation, test] = [set.train, set.validation, set.test].map(grouped);
+            let about = format!("{}: {train} train, {validation} validation, {test} test", set.name);
+            lines.row("splits", grouped(set.splits), about);
         }
-        let repairs = data.repairs.describe(data.edges as u64).unwrap_or_else(|| "none needed".into());
-        lines.row("repairs", String::new(), repairs);
-        data.notes.iter().for_each(|note| lines.row("note", String::new(), note.clone()));
-        lines.row("sha256", String::new(), data.sha256.clone());
-        let memory = self
-            .peak_rss_bytes
-            .map_or_else(String::new, |bytes| format!(", peak memory {}", human_bytes(bytes)));
-        lines.row(
-            "read",
-            String::new(),
-            format!("in {:.3} s, graph {}{memory}", self.seconds, human_bytes(self.graph_bytes)),
-        );
-        lines.text
     }
 }
 
