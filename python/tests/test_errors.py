@@ -117,6 +117,13 @@ def test_training_that_diverges():
         fit(model="grace", learning_rate=1e30, epochs=50)
 
 
+def test_clusters_are_given_or_made():
+    with pytest.raises(ValueError, match="clusters are given; leave out n_clusters"):
+        structcomp.train(X, PATH, [0, 0, 0, 1, 1, 1], n_clusters=2)
+    with pytest.raises(ValueError, match="the clusters are of 4 nodes, but the graph has 6"):
+        structcomp.train(X, PATH, [0, 0, 1, 1])
+
+
 def test_names_of_parameters():
     with pytest.raises(TypeError, match="no parameter 'clusters'"):
         StructComp(clusters=3)

@@ -161,7 +161,7 @@ def test_the_defaults_are_the_library_s():
     assert {name: ours[name].default for name in shared} == {name: library[name] for name in shared}
 
 
-def test_parameters_travel():
+def test_parameters_are_kept():
     model = StructComp(tau=0.3, n_clusters=7)
     assert model.get_params()["tau"] == 0.3
     assert repr(model) == "StructComp(n_clusters=7, tau=0.3)"
@@ -173,7 +173,7 @@ def test_parameters_travel():
     )
 
 
-def test_every_parameter_of_the_library_is_taken(small):
+def test_every_setting_of_the_library_is_a_parameter(small):
     taken = {*SMALL, "model", "max_size", "n_clusters"}
     for model in _native.models():
         for name, value in json.loads(_native.defaults(model)).items():

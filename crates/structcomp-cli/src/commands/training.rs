@@ -161,7 +161,7 @@ impl TrainingFlags {
             let x = model.prepared_features(dataset)?;
             return Ok((None, Preset::recipe(&dataset.graph, &x, model.seed)));
         };
-        let on_clusters = |preset: Preset| (Some(preset.clusters), preset.training);
+        let on_clusters = |preset: Preset| (preset.clusters, preset.training);
         let preset = match self.preset {
             PresetChoice::Ours if self.is_full() => {
                 Preset::full(name, &dataset.name)?.map(|preset| (None, preset.training))
