@@ -1,6 +1,6 @@
-"""The four models in PyTorch as their formulas are written: losses hold the matrix of all pairs, autograd the rest.
+"""The four models in PyTorch with losses as written: dense matrices of all pairs and autograd.
 
-On the whole graph, with messages in every step, and on clusters: the two sides of the paper's comparison.
+Trains on the whole graph, with message passing in every step, and on clusters, as in the paper's comparison.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from torch import nn
 import autograd
 from models import Linear as ByHand, adam, csr, dense
 
-# What each view of a whole graph leaves out, about as much as the models' repositories do. Edges that are left out send no message.
+# Drop rates of edges and features per view of a whole graph, close to those of the models' repositories.
 EDGES, FEATURES = 0.3, 0.2
 
 
 class Whole:
-    """A graph whose nodes are in the order of their clusters, as the features are."""
+    """A graph with nodes sorted by cluster, like the features."""
 
     def __init__(self, data, adjacency):
         nodes = np.argsort(data.cluster, kind="stable")
@@ -26,7 +26,7 @@ class Whole:
         self.nodes = len(nodes)
 
     def edges(self, dropped=0.0):
-        """The ends and weights of Â for the edges that stay, with self loops, both ways."""
+        """The ends and weights of Â for the kept edges, in both directions, with self-loops."""
         kept = self.ends[:, torch.rand(self.ends.shape[1]) >= dropped]
         own = torch.arange(self.nodes).expand(2, -1)
         ends = torch.cat([kept, kept.flip(0), own], 1)
@@ -39,7 +39,7 @@ class Whole:
 
 
 class Linear:
-    """SCE and COLES: a linear map, of Â²X on the whole graph, and all pairs as one dense matrix."""
+    """SCE and COLES: a linear map (of Â²X on the whole graph), with all pairs in one dense matrix."""
 
     def __init__(self, data, adjacency, settings, form):
         self.model, self.rows = settings["model"], data.rows
@@ -77,7 +77,7 @@ class Linear:
 
 
 class TwoViews(autograd.TwoViews):
-    """GRACE and CCA-SSG; each side of GRACE's loss has both of its matrices."""
+    """GRACE and CCA-SSG; each direction of GRACE's loss computes both similarity matrices."""
 
     def __init__(self, data, adjacency, settings, form):
         super().__init__(data, adjacency, settings, "dense")
@@ -96,7 +96,7 @@ class TwoViews(autograd.TwoViews):
             return super().encode(view)
         ((targets, sources), weights), x = view
         for layer in self.encoder:
-            # A message an edge, as the layers of graph libraries pass them.
+            # One message per edge, as in graph libraries.
             h = x @ layer.weight.T
             messages = h[sources] * weights[:, None]
             x = torch.zeros_like(h).scatter_add(0, targets[:, None].expand_as(messages), messages) + layer.bias

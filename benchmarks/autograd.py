@@ -1,7 +1,7 @@
-"""The four models on compressed graphs in PyTorch, written as its users write: layers, losses, autograd.
+"""The four models on compressed graphs in typical PyTorch code: layers, losses, autograd.
 
-Nothing is slow for want of care: members are dropped without a loop over clusters, SCE sees pairs, COLES sparse matrices,
-and a Gram matrix is used where it is cheaper. `models.py` goes further and writes the gradients by hand.
+The code avoids obvious inefficiencies: DropMember has no loop over clusters, SCE uses pairs, COLES sparse matrices, and a Gram
+matrix is used where it is cheaper. `models.py` goes further and has hand-written gradients.
 """
 
 import torch
@@ -12,7 +12,7 @@ from models import DropMember, Linear as ByHand, adam, csr, dense
 
 
 class Linear:
-    """SCE and COLES: z = xW + b, or for a quadratic loss the Gram matrix of the rows instead of the rows."""
+    """SCE and COLES: z = xW + b; a quadratic loss may use the Gram matrix of the rows instead of the rows."""
 
     def __init__(self, data, adjacency, settings, form):
         self.form, self.model, self.rows = form, settings["model"], data.rows
@@ -60,7 +60,7 @@ class Linear:
 
 
 class TwoViews(nn.Module):
-    """GRACE and CCA-SSG: layers without activation between them, a PReLU, for GRACE a head."""
+    """GRACE and CCA-SSG: linear layers, then a PReLU, and for GRACE a projection head."""
 
     def __init__(self, data, _, settings, form):
         super().__init__()

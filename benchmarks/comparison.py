@@ -1,12 +1,12 @@
-"""StructComp beside other ways to embed nodes, on the same data, judged by the same splits.
+"""Compares StructComp with other node embeddings on the same data and splits.
 
     pip install . -r benchmarks/comparison-requirements.txt
     python benchmarks/comparison.py --data-dir ../shared/data cora pubmed amazon-computers
 
-Each method runs once with the settings its authors or its documentation give, on as many threads, and
-prints accuracy (logistic regression, 50 random splits of 20 training nodes a class), the seconds from
-arrays to the embedding, and the processor's seconds of all threads, which other work on the machine changes
-less. Imports and, for PecanPy, compilation are part of the time: they are part of the wait.
+Each method runs once with the settings recommended by its authors or documentation and the same number of
+threads. The output shows accuracy (logistic regression, 50 random splits with 20 training nodes per class), the
+seconds from arrays to the embedding, and the CPU seconds of all threads, which depend less on other load.
+Imports and, for PecanPy, compilation are included, since users wait for them.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def features(data, threads):
 
 
 def deep_graph_infomax(data, threads):
-    """PyG's DeepGraphInfomax as its example has it: one GCN layer 512 wide, Adam, 300 epochs."""
+    """DeepGraphInfomax as in the PyG example: one GCN layer of width 512, Adam, 300 epochs."""
     import torch
     from torch_geometric.nn import DeepGraphInfomax, GCNConv
 
@@ -74,7 +74,7 @@ def deep_graph_infomax(data, threads):
 
 
 def node2vec(data, threads):
-    """PecanPy's node2vec with p = q = 1: 128 wide, ten walks of 80 a node."""
+    """node2vec by PecanPy with p = q = 1, dimension 128, and ten walks of length 80 per node."""
     from pecanpy.pecanpy import SparseOTF
 
     graph = SparseOTF(p=1, q=1, workers=threads, random_state=0)
@@ -86,7 +86,7 @@ def node2vec(data, threads):
 
 
 def cleora(data, threads):
-    """Cleora with its defaults: 256 wide, 40 iterations, whitened. Nodes without edges are zero."""
+    """Cleora with its defaults: dimension 256, 40 iterations, whitening. Isolated nodes are zero."""
     import pycleora
 
     sources, targets = edge_index(data)
@@ -99,7 +99,7 @@ def cleora(data, threads):
 
 
 def spectral(data, threads):
-    """scikit-network's spectral embedding, 128 wide."""
+    """Spectral embedding by scikit-network, dimension 128."""
     import scipy.sparse
     from sknetwork.embedding import Spectral
 

@@ -1,6 +1,6 @@
-"""GRACE with sixteen hops on the whole graph of Pubmed in PyTorch, for as many epochs as its repository trains.
+"""GRACE with sixteen hops on the whole graph of Pubmed in PyTorch, for as many epochs as in its repository.
 
-An independent version of the formulas for what takes a processor hours; a graphics card needs minutes.
+An independent implementation of the formulas. It takes hours on a CPU and minutes on a GPU.
 
 usage: structcomp convert pubmed FOLDER && structcomp convert pubmed FOLDER/edges.txt --part edges
        deep.py FOLDER
@@ -18,11 +18,11 @@ warnings.filterwarnings("ignore", message="Sparse")
 
 HOPS, ALPHA, SPLITS, TRAIN = 16, 0.05, 50, 20
 EPOCHS = 80, 150, 300, 1500
-# What the two views leave out is GRACE's repository's.
+# Drop rates of the two views, from GRACE's repository.
 DROP, MASK = (0.4, 0.1), (0.0, 0.2)
-# As `structcomp reproduce deep` trains, the same from weights as graph layers have them, and as the repository does but with
-# raw features: widths, activation, temperature, weight decay, whether weights start as those of graph layers, and how many
-# of the numbers of epochs above are tried.
+# Three settings: those of `structcomp reproduce deep`, the same with weights initialised like graph layers, and those of the
+# repository with raw features. Fields: widths, activation, temperature, weight decay, whether weights are initialised like
+# graph layers, and how many of the numbers of epochs above are tried.
 SETTINGS = {
     "ours": ([512], None, 0.5, 0.0, False, 1),
     "ours, glorot": ([512], None, 0.5, 0.0, True, 1),
@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 class Pairs(torch.autograd.Function):
-    """The loss of unit rows in two views, and its gradient by the formula: autograd would hold eight matrices of all pairs."""
+    """The loss of unit rows in two views and its gradient; autograd would store eight matrices of all pairs."""
 
     @staticmethod
     def forward(ctx, u, v, tau):
@@ -72,7 +72,7 @@ class Pubmed:
         self.splits = torch.from_numpy(np.stack(splits)).to(device)
 
     def spread(self, x, dropped=0.0):
-        """αX + (1 − α)/K Σ Âᵏ X of the directions that stay."""
+        """αX + (1 − α)/K Σ Âᵏ X for the kept directed edges."""
         ends = self.ends[:, torch.rand(self.ends.shape[1], device=x.device) >= dropped]
         own = torch.arange(self.nodes, device=x.device).expand(2, -1)
         ends = torch.cat([ends, own], 1)
@@ -86,7 +86,7 @@ class Pubmed:
 
     @torch.no_grad()
     def accuracy(self, z):
-        """Logistic regression with C = 1, one class against the others, the bias held small too: Newton on the weights of rows."""
+        """One-vs-rest logistic regression with C = 1 and a regularised bias, by Newton's method on the weights of the training rows."""
         z = F.pad(z.double(), (0, 1), value=1.0)
         rows = z[self.splits]
         gram = (rows @ rows.mT)[:, None]

@@ -1,7 +1,7 @@
-"""The four models on compressed graphs in PyTorch, as fast as we can write them.
+"""The four models on compressed graphs in PyTorch, optimised as far as we could.
 
-Gradients are autograd's, except where the formula says something that autograd cannot see: a symmetric matrix is
-multiplied once, a similarity is overwritten by its weight, a sparse matrix is not transposed twice.
+Gradients come from autograd except where the formula allows more: a symmetric matrix is multiplied once, similarities are
+overwritten by their weights, and a sparse matrix is not transposed twice.
 """
 
 import warnings
@@ -17,13 +17,13 @@ warnings.filterwarnings("ignore", message="Sparse")
 def csr(matrix):
     matrix = matrix.tocsr().astype(np.float32)
     matrix.sort_indices()
-    # MKL wants 32-bit indices; wider ones are copied in every product.
+    # MKL uses 32-bit indices; wider ones are copied in every product.
     parts = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
     return torch.sparse_csr_tensor(*map(torch.from_numpy, parts), size=matrix.shape)
 
 
 def multiply(a, b, out=None):
-    """A sparse matrix times a dense one. Plain `@` fills the result with zeros and copies it first."""
+    """A sparse times a dense matrix. Plain `@` would first fill the result with zeros and copy it."""
     out = torch.empty(a.shape[0], b.shape[1]) if out is None else out
     return torch.addmm(out, a, b, beta=0, out=out)
 
@@ -34,7 +34,7 @@ def dense(matrix):
 
 
 class Compressed:
-    """Features with the nodes in the order of their clusters, and the mean row of every cluster."""
+    """Features with nodes sorted by cluster, and the mean row of every cluster."""
 
     def __init__(self, x, cluster):
         self.cluster = cluster
@@ -49,21 +49,21 @@ class Compressed:
         self.entries = self.means.count_nonzero() if sp.issparse(x) else np.count_nonzero(self.means)
 
     def coarse(self, adjacency):
-        """1 where an edge joins two clusters or lies within one."""
+        """1 if an edge connects two clusters or lies inside one."""
         n = len(self.cluster)
         assign = sp.csr_matrix((np.ones(n), self.cluster, np.arange(n + 1)), shape=(n, self.rows))
         return (assign.T @ adjacency @ assign).astype(bool).astype(np.float64)
 
 
 class DropMember:
-    """Half of each cluster's members, drawn anew: a random key a node, sorted within clusters."""
+    """Draws half of each cluster's members by sorting one random key per node within clusters."""
 
     def __init__(self, sizes):
         self.sizes, self.count = torch.from_numpy(sizes), len(sizes)
         kept = (self.sizes // 2).clamp(min=1)
         starts = self.sizes.cumsum(0) - self.sizes
         self.clusters = torch.repeat_interleave(torch.arange(self.count), self.sizes)
-        # After sorting, each cluster's nodes are where they were: the first ones of each stay.
+        # Sorting keeps clusters in place; the first nodes of each are kept.
         self.places = (torch.arange(len(self.clusters)) - starts[self.clusters] < kept[self.clusters]).nonzero().flatten()
         self.ends = F.pad(kept.cumsum(0), (1, 0))
         self.weights = torch.repeat_interleave(1 / kept, kept)
@@ -74,10 +74,10 @@ class DropMember:
         return (self.base + torch.rand(len(self.base), dtype=torch.float64)).argsort()[self.places]
 
     def matrices(self):
-        """What averages the rows kept, and its transpose."""
+        """The matrix that averages the kept rows, and its transpose."""
         kept, nodes = self.draw(), len(self.base)
         mean = torch.sparse_csr_tensor(self.ends.int(), kept.int(), self.weights, size=(self.count, nodes))
-        # Nodes are in the order of their clusters and have one entry at most: sorted, the entries are the transpose's.
+        # Nodes are sorted by cluster and have at most one entry, so the sorted entries form the transpose.
         used = torch.zeros(nodes, dtype=torch.int32)
         used[kept] = 1
         ends = F.pad(used.cumsum(0, dtype=torch.int32), (1, 0))
@@ -86,7 +86,7 @@ class DropMember:
 
 
 class SparseProduct(torch.autograd.Function):
-    """Both views times the weight, from matrices whose transposes are at hand."""
+    """Both views times the weight, with precomputed transposes."""
 
     @staticmethod
     def forward(ctx, weight, first, second, first_t, second_t):
@@ -104,7 +104,7 @@ class SparseProduct(torch.autograd.Function):
 
 
 class Prelu(torch.autograd.Function):
-    """Half the time of torch.nn.functional's."""
+    """Twice as fast as the version in torch.nn.functional."""
 
     @staticmethod
     def forward(ctx, z, slope):
@@ -120,7 +120,7 @@ class Prelu(torch.autograd.Function):
 
 
 class Elu(torch.autograd.Function):
-    """Half the time of torch.nn.functional's."""
+    """Twice as fast as the version in torch.nn.functional."""
 
     @staticmethod
     def forward(ctx, z):
@@ -134,7 +134,7 @@ class Elu(torch.autograd.Function):
 
 
 class InfoNce(torch.autograd.Function):
-    """GRACE's loss of rows of length one, views one above the other."""
+    """The loss of GRACE for unit rows; the views are stacked."""
 
     @staticmethod
     def forward(ctx, rows, tau, work):
@@ -142,7 +142,7 @@ class InfoNce(torch.autograd.Function):
         n = len(u)
         within_u, within_v, across, weight = work
         scaled_u, scaled_v = u / tau, v / tau
-        # Cosines are at most 1, so the exponentials need no shift.
+        # Cosines are at most 1, so exponentials need no shift.
         torch.mm(scaled_u, u.T, out=within_u).exp_().fill_diagonal_(0)
         torch.mm(scaled_v, v.T, out=within_v).exp_().fill_diagonal_(0)
         torch.mm(scaled_u, v.T, out=across).exp_()
@@ -165,7 +165,7 @@ class InfoNce(torch.autograd.Function):
 
 
 class Correlation(torch.autograd.Function):
-    """CCA-SSG's loss, views one above the other."""
+    """The loss of CCA-SSG; the views are stacked."""
 
     @staticmethod
     def forward(ctx, rows, weight):
@@ -174,11 +174,11 @@ class Correlation(torch.autograd.Function):
         n = rows.shape[1]
         z = rows - rows.mean(1, keepdim=True)
         inverse = (z.square().sum(1, keepdim=True) / (n - 1)).rsqrt_()
-        # A constant column has no direction.
+        # Constant columns become zero.
         inverse.masked_fill_(inverse.isinf(), 0)
         z.mul_(inverse)
         trace = (z[0] * z[1]).sum()
-        # ZᵀZ and ZZᵀ have the same norm, and Z(ZᵀZ) is (ZZᵀ)Z: the smaller of the two.
+        # ZᵀZ and ZZᵀ have the same norm and Z(ZᵀZ) = (ZZᵀ)Z, so use the smaller one.
         gram = z @ z.mT if n < h else z.mT @ z
         loss = -trace / n + weight * (2 * h - 2 * z.square().sum() / n + gram.square().sum() / n**2)
         g = torch.add(z.flip(0), z, alpha=4 * weight).mul_(-1 / n)
@@ -195,26 +195,26 @@ class Correlation(torch.autograd.Function):
 
 
 def uniform(inputs, outputs):
-    """A layer as torch.nn.Linear starts it; the weight has a row an input."""
+    """A layer initialised like torch.nn.Linear; the weight has one row per input."""
     bound = inputs**-0.5
     shapes = (inputs, outputs), (outputs,)
     return [torch.empty(shape).uniform_(-bound, bound).requires_grad_() for shape in shapes]
 
 
 class Linear:
-    """SCE and COLES: z = xW + b. A form is dense, sparse or gram, which needs the rows only to make XᵀLX."""
+    """SCE and COLES: z = xW + b. The form is dense, sparse or gram, which uses the rows only to compute XᵀLX."""
 
     def __init__(self, data, adjacency, settings, form):
         self.form, self.model, self.rows = form, settings["model"], data.rows
         weight, bias = uniform(data.cols, settings["hidden"])
         self.sce = self.model["name"] == "sce"
         if self.sce:
-            bias.grad = torch.zeros_like(bias)  # only its decay moves it
+            bias.grad = torch.zeros_like(bias)  # only weight decay changes it
         else:
             self.matrix = self.eigenmaps(data.coarse(adjacency))
         x = data.means
         if form == "gram" and not self.sce:
-            # The bias is the weight of a feature that is always 1.
+            # The bias is the weight of a constant feature 1.
             x = F.pad(dense(x), (0, 1), value=1.0)
             self.gram = x.T @ multiply(csr(self.matrix), x)
             weight = torch.cat([weight.detach(), bias.detach()[None]]).requires_grad_()
@@ -253,7 +253,7 @@ class Linear:
         return multiply(a, b, out) if self.form == "sparse" else torch.mm(a, b, out=out)
 
     def pull(self):
-        """COLES: (2/n')(λN − S)Z is the gradient in Z."""
+        """COLES: the gradient in Z is (2/n')(λN − S)Z."""
         scale = 2 / self.rows
         if self.form == "gram":
             self.weight.grad = torch.mm(self.gram, self.weight, out=self.weight.grad).mul_(scale)
@@ -264,7 +264,7 @@ class Linear:
         return torch.dot(z.flatten(), gradient.flatten()).item() / 2
 
     def push(self):
-        """SCE: T is the trace of ZᵀLZ, L the Laplacian of the pairs drawn."""
+        """SCE: T is the trace of ZᵀLZ, where L is the Laplacian of the sampled pairs."""
         count = self.model["negatives"]
         others = torch.randint(self.rows, (self.rows, count))
         degree = (others.flatten().bincount(minlength=self.rows) + count)[:, None]
@@ -289,13 +289,13 @@ class Linear:
 
     @torch.no_grad()
     def embed(self, x, hat):
-        """Two hops, then the layer; the bias is not passed on."""
+        """Two hops, then the layer; the bias is not propagated."""
         weight, bias = (self.weight, self.bias) if self.weight.shape[0] == x.shape[1] else (self.weight[:-1], self.weight[-1])
         return hat @ (hat @ (x @ weight)) + bias
 
 
 class TwoViews:
-    """GRACE and CCA-SSG: layers without activation between them, a PReLU, for GRACE a head; dense or sparse rows."""
+    """GRACE and CCA-SSG: linear layers, a PReLU, and for GRACE a projection head; rows are dense or sparse."""
 
     def __init__(self, data, _, settings, form):
         self.form, self.model, hidden = form, settings["model"], settings["hidden"]
@@ -312,7 +312,7 @@ class TwoViews:
             self.both = torch.empty(2 * n, data.cols)
             self.both[:n] = dense(data.means)
         self.rows = n
-        # One product of the weights is less than one of all rows: the layers then are one.
+        # If multiplying the weights is cheaper than another product with all rows, merge the layers.
         self.composed = data.cols < 2 * n
         self.work = [torch.empty(n, n) for _ in range(4)] if self.grace else []
         self.adam = adam([p for layer in self.encoder + self.head for p in layer] + [self.slope], settings)
@@ -368,7 +368,7 @@ def trainer(data, adjacency, settings, form):
 
 
 def forms(data, model):
-    """The ways to train that may be the fastest."""
+    """The forms of training that may be the fastest."""
     ways = ["dense"]
     if sp.issparse(data.x) and data.entries < 0.5 * data.rows * data.cols:
         ways.append("sparse")

@@ -1,7 +1,7 @@
-"""Partitioning: ours against METIS 5.2.1, k-way and recursive, and KaMinPar, at one largest cluster size.
+"""Partitioning: structcomp compared with METIS 5.2.1 (k-way and recursive) and KaMinPar at the same maximum cluster size.
 
 usage: partition.py OUR_BINARY [small|products|scaling|streaming]
-       partition.py --kaminpar GRAPH CLUSTERS LIMIT THREADS OUT     is one of the other sides
+       partition.py --kaminpar GRAPH CLUSTERS LIMIT THREADS OUT     runs KaMinPar
 """
 
 import os
@@ -24,7 +24,7 @@ SMALL = [
 
 
 def kaminpar_side(graph, clusters, limit, count, out):
-    """KaMinPar by its fastest preset for many clusters."""
+    """KaMinPar with its fastest preset for many clusters."""
     import kaminpar
 
     graph = kaminpar.load_graph(graph, kaminpar.GraphFileFormat.METIS)
@@ -35,7 +35,7 @@ def kaminpar_side(graph, clusters, limit, count, out):
         solver = kaminpar.KaMinPar(int(count), kaminpar.largek_fast_context())
         return solver.compute_partition(graph, clusters, share)
 
-    # Its limit is a share of the average, rounded its own way: the first that keeps ours.
+    # KaMinPar's limit is a fraction of the average with its own rounding: use the first that respects ours.
     shares = [limit / (nodes / clusters) - 1, limit / -(-nodes // clusters) - 1, 0.03, 1e-4]
     for share in [share for share in shares if share > 0]:
         sizes = {}
@@ -53,7 +53,7 @@ def kaminpar_side(graph, clusters, limit, count, out):
 
 
 class Bench:
-    """A graph prepared for all sides."""
+    """A graph in the formats of all sides."""
 
     def __init__(self, binary, folder, name, clusters=None):
         self.binary, self.folder, self.name = binary, folder, name
@@ -86,7 +86,7 @@ class Bench:
         return int(clusters), float(cut), int(largest), float(gap)
 
     def compare(self, sides, rounds):
-        """Runs the sides in turn and prints a line each."""
+        """Runs the sides alternately and prints one line for each."""
         for _ in range(rounds):
             for side in sides:
                 side.run()
@@ -165,7 +165,7 @@ def scaling(binary, folder, rounds):
 
 
 def streaming(binary, folder, rounds):
-    """Label propagation on a mapped graph: what it holds besides its two arrays of one number a node."""
+    """Label propagation on a mapped graph: the memory it needs besides its two arrays of one number per node."""
     bench = Bench(binary, folder, "synthetic-products:200000000:20000000")
     bench.clusters = bench.nodes // 10
     side = bench.ours("label propagation", "label-propagation", 0, 2)

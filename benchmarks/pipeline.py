@@ -1,9 +1,10 @@
-"""From the start of a process to a judged embedding of Cora: ours against the same steps in one Python process.
+"""From process start to an evaluated embedding of Cora: structcomp compared with the same steps in one Python process.
 
-usage: pipeline.py OUR_BINARY                     compares
-       pipeline.py --theirs MODEL RUN.json OUT    is the other side
+usage: pipeline.py OUR_BINARY                     runs the comparison
+       pipeline.py --theirs MODEL RUN.json OUT    runs the other side
 
-Theirs are PyTorch (models.py), KaMinPar and scikit-learn. Ours also judges the untrained rows and writes a report page.
+The Python side uses PyTorch (models.py), KaMinPar and scikit-learn. structcomp also evaluates the untrained features and writes
+a report page.
 """
 
 import json
@@ -29,7 +30,7 @@ def cora():
     import numpy as np
     import scipy.sparse as sp
 
-    # The files name modules of an older scipy.
+    # The pickled files refer to modules of an older scipy.
     warnings.filterwarnings("ignore", category=DeprecationWarning)
 
     def part(name):
@@ -48,7 +49,7 @@ def cora():
 
 
 def clusters(adjacency, count, folder):
-    """By KaMinPar, which reads its graph from a file only."""
+    """Clusters by KaMinPar, which only reads graphs from files."""
     import kaminpar
     import numpy as np
 
@@ -62,7 +63,7 @@ def clusters(adjacency, count, folder):
 
 
 def judge(z, labels, runs):
-    """Accuracy over splits of 20 nodes a class for training and all others for the test."""
+    """Accuracy over splits with 20 training nodes per class and all others as test nodes."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
@@ -97,7 +98,7 @@ def theirs(model, run, out):
     lap("load")
     cluster = clusters(adjacency, run["partition"]["requested"], out)
     lap("partition")
-    # Of the forms of training, the fastest on Cora.
+    # The fastest form of training on Cora.
     training = trainer(Compressed(x, cluster), adjacency, run["model"], "sparse")
     for _ in range(run["model"]["epochs"]):
         training.step()

@@ -1,13 +1,13 @@
-"""What `fit` in Python costs on top of what the same costs in Rust.
+"""The overhead of `fit` in Python compared with Rust.
 
     cargo build --release --example bench_checks
     python benchmarks/python_overhead.py target/release/examples/bench_checks cora
     python benchmarks/python_overhead.py target/release/examples/bench_checks synthetic-arxiv --model sce
 
-`fit` is given X and a scipy adjacency as anybody has them. The stages are timed within the same call, so
-that a busy machine does not blur the difference. What is left is reading the graph and X, and Python
-itself. A caller in Rust too has to make a graph and features of the same arrays, which are checked then; a
-process of its own does that in alternating rounds.
+`fit` receives X and a scipy adjacency matrix. The stages are timed within the same call, so that other load on
+the machine does not hide the difference. The rest is reading the graph and X, and Python itself. A caller in
+Rust also has to build and check a graph and features from the same arrays; a separate process measures that in
+alternating rounds.
 """
 
 import argparse
@@ -24,7 +24,7 @@ spent = 0.0
 
 
 def timed(work):
-    """The same function, with its time added to `spent`."""
+    """Wraps a function and adds its time to `spent`."""
 
     def call(*args, **kwargs):
         global spent
@@ -37,7 +37,7 @@ def timed(work):
 
 
 class Timed:
-    """An encoder whose embedding is timed."""
+    """An encoder that times its embedding."""
 
     def __init__(self, encoder):
         self.embed = timed(encoder.embed)
@@ -60,7 +60,7 @@ def main():
     adjacency = scipy.sparse.csr_array((ones, data.graph.indices, data.graph.indptr), (n, n))
     x = data.X
     if isinstance(x, np.ndarray):
-        # In memory of numpy's, as anybody has it; its pages are large.
+        # Allocated by numpy, as usual, which uses huge pages.
         x = x.copy()
     else:
         x = scipy.sparse.csr_array((x.data, x.indices, x.indptr), x.shape)
@@ -77,7 +77,7 @@ def main():
     rounds = []
     for _ in range(args.rounds + 1):
         checks.run()
-        # A new one, so that what the last one holds is freed before the clock starts.
+        # A new estimator, so that the memory of the last one is freed before the measurement.
         model = StructComp(model=args.model, n_clusters=args.clusters, random_state=0, n_threads=2)
         spent = 0.0
         started = time.perf_counter()

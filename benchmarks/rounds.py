@@ -1,7 +1,6 @@
-"""Runs two waiting processes in turn and compares them.
+"""Runs two processes alternately and compares them.
 
-A process says "ready", then answers every line it is sent with a line that starts with the
-seconds its work took.
+A process prints "ready", then answers each line of input with a line that starts with the seconds of its work.
 """
 
 import os
@@ -22,7 +21,7 @@ SETTINGS = threads(2)
 
 
 class Side:
-    """One of the processes, with what was measured on it."""
+    """One of the processes and its measurements."""
 
     def __init__(self, name, command, settings=SETTINGS):
         self.name = name
@@ -61,7 +60,7 @@ class Side:
             time.sleep(0.002)
 
     def anonymous(self):
-        """Bytes held that no file backs."""
+        """The current anonymous memory in bytes."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
         return 1024 * int(line.split()[1])
@@ -71,7 +70,7 @@ class Side:
         return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
 
     def peak(self):
-        """The most bytes held at any time, pages of mapped files included."""
+        """The peak resident memory in bytes, including mapped files."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
         return 1024 * int(line.split()[1])
@@ -82,7 +81,7 @@ class Side:
 
 
 def compare(ours, theirs, rounds):
-    """Prints a line a side and the ratios; theirs over ours, so more is better for us."""
+    """Prints the measurements of both sides and the ratios, theirs divided by ours."""
     sides = Side("ours", ours), Side("theirs", theirs)
     for _ in range(int(os.environ.get("ROUNDS", rounds))):
         for side in sides:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds ours, prepares theirs, and runs one benchmark: run.sh spmm | load | partition [WHICH] | train [WHICH] | whole [DATASET...] | pipeline
+# Builds structcomp, installs the other tools, and runs one benchmark: run.sh spmm | load | partition [WHICH] | train [WHICH] | whole [DATASET...] | pipeline
 set -eu
 cd "$(dirname "$0")/.."
 name=${1:?usage: benchmarks/run.sh spmm|load|partition [small|products|scaling|streaming]|train [small|large]|whole [DATASET...]|pipeline}

@@ -1,7 +1,7 @@
-"""Two hops of message passing: ours against PyTorch's sparse CSR product.
+"""Two hops of message passing: structcomp compared with sparse CSR products in PyTorch.
 
-usage: spmm.py OUR_BINARY          compares
-       spmm.py --theirs FOLDER     is the other side
+usage: spmm.py OUR_BINARY          runs the comparison
+       spmm.py --theirs FOLDER     runs the other side
 """
 
 import pathlib
@@ -19,7 +19,7 @@ NODES, EDGES, WIDTH = 169_343, 1_157_799, 128
 
 
 def graph(rng):
-    """A symmetric 0/1 matrix with power-law degrees and nodes in random order."""
+    """A symmetric 0/1 matrix with power-law degrees and randomly ordered nodes."""
     weight = rng.permutation((np.arange(NODES) + 10.0) ** -0.6)
     ladder = np.cumsum(weight / weight.sum())
     u, v = (np.searchsorted(ladder, rng.random(EDGES * 6 // 5)).clip(max=NODES - 1) for _ in range(2))
@@ -52,7 +52,7 @@ def theirs(folder):
     scale = sp.diags(np.diff(a.indptr) ** -0.5)
     a = (scale @ a @ scale).tocsr().astype(np.float32)
     a.sort_indices()
-    # 64-bit indices are PyTorch's default, and here no slower than 32-bit ones.
+    # 64-bit indices are PyTorch's default and no slower here than 32-bit ones.
     parts = (torch.from_numpy(part) for part in (a.indptr.astype(np.int64), a.indices.astype(np.int64), a.data))
     a_hat = torch.sparse_csr_tensor(*parts, size=(NODES, NODES))
     x = torch.from_numpy(np.fromfile(folder / "features.bin", "<f4").reshape(NODES, WIDTH))

@@ -1,7 +1,7 @@
-"""Training: an epoch of each model against PyTorch's, on the same clusters.
+"""Training: one epoch of each model compared with PyTorch, on the same clusters.
 
-usage: train.py OUR_BINARY [small|large]     compares
-       train.py --theirs FOLDER MODULE       is another side, autograd or models
+usage: train.py OUR_BINARY [small|large]     runs the comparison
+       train.py --theirs FOLDER MODULE       runs another side; MODULE is autograd or models
 """
 
 import importlib
@@ -29,7 +29,7 @@ HIDDEN = 512
 
 
 class Prepared:
-    """What our side has written of a dataset."""
+    """A dataset as written by our side."""
 
     def __init__(self, folder, name):
         def read(what, kind):
@@ -51,7 +51,7 @@ class Prepared:
 
 
 def timed(trainer, data, adjacency, settings, form, warm, epochs):
-    """Seconds an epoch, those before the first, and the first and the last loss."""
+    """Seconds per epoch, seconds before the first epoch, and the first and last losses."""
     torch.manual_seed(0)
     start = time.perf_counter()
     training = trainer(data, adjacency, settings, form)
@@ -74,7 +74,7 @@ def theirs(folder, module):
         data, adjacency, settings = (getattr(prepared[name], part) for part in ("data", "adjacency", "settings"))
         ways = forms(data, model)
         if (model, name) not in fastest:
-            # The form that is fastest here is found by trying, which does not count.
+            # Finds the fastest form, which is not part of the measurement.
             runs = {way: [timed(trainer, data, adjacency, settings[model], way, 1, 5)[0] for _ in range(3)] for way in ways[1:] and ways}
             fastest[model, name] = min(runs, key=lambda way: min(runs[way])) if runs else ways[0]
         form = fastest[model, name]
@@ -82,8 +82,8 @@ def theirs(folder, module):
 
 
 def products(prepared, model):
-    """Flops that the products of an epoch need at least: two for each entry that is not zero, symmetric
-    results by half, of equivalent forms the cheapest. Element-wise work and the optimiser are left out."""
+    """The minimum flops of the products of an epoch: two per non-zero entry, half for symmetric results, and
+    the cheapest of equivalent forms. Excludes element-wise work and the optimiser."""
     data, settings, h = prepared.data, prepared.settings[model], HIDDEN
     n, d, entries = data.rows, data.cols, data.entries
     if model == "sce":
@@ -97,7 +97,7 @@ def products(prepared, model):
     ends = np.r_[0, np.maximum(data.sizes // 2, 1).cumsum()]
     mean = sp.csr_matrix((np.ones(len(kept)), kept, ends), shape=(n, len(data.cluster)))
     view = mean @ data.x
-    # First layer: forward and the weight's gradient; later ones the input's gradient too.
+    # The first layer needs the forward product and the weight's gradient; later ones also the input's gradient.
     encoder = 4 * (entries + np.count_nonzero(view.data if sp.issparse(view) else view)) * h
     encoder += (settings["layers"] - 1) * 6 * h * h * min(2 * n, d)
     if model == "grace":
@@ -106,7 +106,7 @@ def products(prepared, model):
 
 
 def peak():
-    """Flops a second of a large product on two threads."""
+    """Flops per second of a large product on two threads."""
     torch.set_num_threads(2)
     a, b = torch.rand(4096, 4096), torch.rand(4096, 4096)
     best = math.inf
@@ -179,7 +179,7 @@ def compare(binary, folder, names, rounds, which):
     for what, some in zip(modules, ratios):
         mean = math.exp(statistics.mean(map(math.log, some)))
         print(f"{what}: geometric mean of the ratios {mean:.2f}, smallest {min(some):.2f}")
-    # Weights and pairs are drawn differently, so the losses are alike, not equal.
+    # Weights and pairs are drawn differently, so the losses are similar but not equal.
     if differing:
         sys.exit("the losses of the first or the last epoch differ by more than a fifth:\n" + "\n".join(differing))
 

@@ -1,7 +1,7 @@
-"""Training on clusters against the whole graph, as the paper compares them, and ours on clusters beside both.
+"""Training on clusters compared with the whole graph in PyTorch, as in the paper, and with structcomp on clusters.
 
 usage: whole.py OUR_BINARY [DATASET ...]
-       whole.py --theirs FOLDER FORM      is another side, whole or clusters
+       whole.py --theirs FOLDER FORM      runs another side; FORM is whole or clusters
 """
 
 import os
@@ -18,12 +18,12 @@ import as_written
 from rounds import SETTINGS, Side
 from train import MODELS, SMALL, Prepared
 
-# Large pages for PyTorch, without which much of the whole graph's time would go to traps for new memory. Ours has none here.
+# Huge pages for PyTorch; without them, page faults take much of the time on whole graphs. structcomp runs without them here.
 CLOCK = SETTINGS | {"THP_MEM_ALLOC_ENABLE": "1"}
-# What is freed goes back to the system, so that the most held is the most needed.
+# Freed memory is returned to the system, so that the peak is the memory needed.
 FREED = SETTINGS | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
 
-# The paper's: megabytes and seconds of an epoch on the whole graph, then on clusters.
+# From the paper: megabytes and seconds per epoch on the whole graph, then on clusters.
 PAPER = {
     "sce": [(82, 0.003, 23, 0.002), (159, 0.004, 59, 0.002), (1831, 0.027, 54, 0.003), (329, 0.006, 16, 0.002), (920, 0.015, 29, 0.002)],
     "coles": [(115, 0.004, 24, 0.002), (204, 0.004, 60, 0.003), (1851, 0.033, 61, 0.003), (378, 0.015, 21, 0.003), (1018, 0.031, 39, 0.003)],
@@ -54,7 +54,7 @@ def theirs(folder, form):
 
 
 def started(commands, line, settings):
-    """Processes for one cell, whose first run has loaded the data and everything else that stays."""
+    """Starts the processes of one cell and runs them once, so that the data is loaded."""
     sides = [Side(name, command, settings) for name, command in commands.items()]
     for side in sides:
         side.run(f"{line} 0 1")
@@ -63,7 +63,7 @@ def started(commands, line, settings):
 
 
 def held(side, line):
-    """The most bytes that a run holds above those held before it."""
+    """The peak memory of a run above that before it, in bytes."""
     process = pathlib.Path(f"/proc/{side.process.pid}")
     process.joinpath("clear_refs").write_text("5")
     before = side.peak()
@@ -72,7 +72,7 @@ def held(side, line):
 
 
 def cell(commands, model, name, rounds):
-    """Seconds of an epoch and bytes above the loaded data, of each side."""
+    """Seconds per epoch and bytes above the loaded data for each side."""
     line, epochs = f"{model} {name}", [1 if model == "grace" else 3, 20, 20]
     clock = started(commands, line, CLOCK)
     for _ in range(rounds):
@@ -82,7 +82,7 @@ def cell(commands, model, name, rounds):
     most = [held(side, line) for side in memory]
     for side in clock + memory:
         side.finish()
-    # Weights and pairs are drawn differently, so the losses on clusters are alike, not equal.
+    # Weights and pairs are drawn differently, so the losses on clusters are similar but not equal.
     losses = [float(side.facts[-1]) for side in clock[1:]]
     if abs(losses[0] - losses[1]) > 0.2 * abs(losses[1]):
         sys.exit(f"{model} on {name}: after as many epochs the losses are {losses}")

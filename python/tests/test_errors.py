@@ -87,9 +87,9 @@ def test_the_graph_is_missing():
         ({"n_clusters": 7}, "7 clusters cannot be made of 6 nodes"),
         ({"n_clusters": 1}, "contrast needs at least 2 clusters"),
         ({"n_clusters": "many"}, "clusters: invalid type"),
-        ({"partitioner": "magic"}, "'magic' is neither a partitioner nor a file"),
-        ({"imbalance": -0.5}, "the imbalance must be 0 or more"),
-        ({"partitioner": "random", "imbalance": 0.5}, "random has no use for an imbalance"),
+        ({"partitioner": "magic"}, "'magic' is neither a partitioning method nor a file"),
+        ({"imbalance": -0.5}, "imbalance must be at least 0"),
+        ({"partitioner": "random", "imbalance": 0.5}, "random does not support an imbalance limit"),
         ({"mode": "half"}, "mode must be 'structcomp' or 'full'"),
         ({"mode": "full"}, "training on the whole graph has no clusters"),
         ({"stand_in": "magic"}, None),
@@ -183,7 +183,7 @@ def test_clusters_labels_and_splits():
         quality(PATH, [0.0] * 6)
     with pytest.raises(ValueError, match="labels have 2 rows but the graph has 6 nodes"):
         quality(PATH, [0, 0, 0, 1, 1, 1], [0, 1])
-    with pytest.raises(ValueError, match="there are features for 6 nodes, but clusters of 4"):
+    with pytest.raises(ValueError, match="features have 6 rows but the partition has 4 nodes"):
         structcomp.compress(X, [0, 0, 1, 1])
     y = [0, 0, 0, 1, 1, 1]
     with pytest.raises(ValueError, match="a split names node 6 of 6"):
@@ -205,7 +205,7 @@ def test_diagnostics():
     given = dict(clusters=[0, 0, 0, 1, 1, 1])
     with pytest.raises(ValueError, match="the encoder takes 6 features, but the nodes have 5"):
         structcomp.diagnostics(model.encoder_, X[:, :5], PATH, **given)
-    with pytest.raises(ValueError, match="there are features for 6 nodes, but clusters of 4"):
+    with pytest.raises(ValueError, match="features have 6 rows but the partition has 4 nodes"):
         structcomp.diagnostics(model.encoder_, X, PATH, clusters=[0, 0, 1, 1])
     with pytest.raises(ValueError, match="diagnostics look at features and the graph"):
         structcomp.diagnostics(model.encoder_, X, **given)

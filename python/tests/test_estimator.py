@@ -261,7 +261,7 @@ def test_node_weights():
     path = [(0, 1), (1, 2), (2, 3)]
     a, *rest = structcomp.partition(path, 2, node_weights=[3, 1, 1, 1], max_size=3)
     assert a not in rest and len(set(rest)) == 1
-    with pytest.raises(ValueError, match="3 node weights for 4 nodes"):
+    with pytest.raises(ValueError, match="got 3 node weights for 4 nodes"):
         structcomp.partition(path, 2, node_weights=[3, 1, 1])
 
 

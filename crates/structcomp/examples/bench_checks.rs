@@ -1,14 +1,14 @@
-//! Our side of `benchmarks/python_overhead.py`: what a caller in Rust pays before the first stage.
+//! The Rust side of `benchmarks/python_overhead.py`: the cost of input checks before the first stage.
 //!
-//! `bench_checks DATASET [FOLDER]` says `ready`, then for every line makes a graph and features of their bare
-//! arrays, as Python's `fit` does, and answers with the seconds that took.
+//! `bench_checks DATASET [FOLDER]` prints `ready`. Once per line of standard input, it builds a graph and
+//! features from raw arrays, as Python's `fit` does, and prints the seconds.
 
-#![allow(clippy::print_stdout)] // how it answers
+#![allow(clippy::print_stdout)] // results go to standard output
 
 use std::{env, error::Error, hint::black_box, io::BufRead, time::Instant};
 use structcomp::{Csr, Dense, Features, Graph, LargePages, Seed, data};
 
-// As the package has it.
+// The allocator of the Python package.
 #[global_allocator]
 static ALLOCATOR: LargePages = LargePages;
 

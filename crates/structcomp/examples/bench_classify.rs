@@ -1,10 +1,10 @@
-//! How long it takes to judge an embedding by the paper's measure.
+//! Measures the time to evaluate an embedding by the paper's protocol.
 //!
-//! `bench_classify DATASET [WIDTH [PER_CLASS [RUNS]]]` draws a random embedding (512 wide) for the
-//! labelled nodes of a dataset and prints the seconds that fresh random splits (50, of 20 training
-//! nodes a class) take, five times.
+//! `bench_classify DATASET [WIDTH [PER_CLASS [RUNS]]]` draws a random embedding (of dimension 512 by default) of
+//! the labelled nodes of a dataset. It prints the seconds for RUNS random splits (50) with PER_CLASS (20)
+//! training nodes per class, five times.
 
-#![allow(clippy::print_stdout)] // how it answers
+#![allow(clippy::print_stdout)] // results go to standard output
 
 use rand::RngExt;
 use std::{error::Error, time::Instant};

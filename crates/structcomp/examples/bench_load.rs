@@ -1,7 +1,7 @@
-//! Our side of `benchmarks/load.py`: `bench_load FILE` says `ready`, then reads the file into a
-//! graph once for every line on standard input and answers with the seconds, nodes and edges.
+//! The Rust side of `benchmarks/load.py`: `bench_load FILE` prints `ready`, then reads the file into a graph
+//! once per line of standard input and prints the seconds and the numbers of nodes and edges.
 
-#![allow(clippy::print_stdout)] // how it answers
+#![allow(clippy::print_stdout)] // results go to standard output
 
 use std::{error::Error, io::BufRead, time::Instant};
 use structcomp::data::{Options, open};

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Atomic writes: a file appears complete or not at all.
 
 use crate::{Error, Result};
 use std::{
@@ -8,9 +8,9 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// A file written under a temporary name beside its place and renamed by [`commit`].
+/// A file written under a temporary name in the target's folder and renamed by [`commit`].
 ///
-/// Dropped without `commit`, as on any error, it leaves nothing behind.
+/// Dropping it without `commit`, as any error does, leaves nothing behind.
 ///
 /// [`commit`]: AtomicFile::commit
 pub(crate) struct AtomicFile {
@@ -19,7 +19,7 @@ pub(crate) struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Starts the file that is to become `path`; its folder is made if need be.
+    /// Starts writing `path`; missing folders are created.
     pub(crate) fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         if path.is_dir() {
@@ -32,19 +32,18 @@ impl AtomicFile {
         fs::create_dir_all(folder).map_err(Error::io(folder))?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".structcomp-").suffix(".part");
-        // Like any file a program makes, not private like a temporary one; the umask still holds.
+        // Temporary files are private by default; this one gets the usual mode, subject to the umask.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder).map_err(Error::io(path))?;
         Ok(Self { writer: BufWriter::with_capacity(1 << 20, file), path: path.to_owned() })
     }
 
-    /// Appends bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.writer.write_all(bytes).map_err(Error::io(&self.path))
     }
 
-    /// Overwrites bytes at `at`, then goes back to the end.
+    /// Overwrites the bytes at `at`, then seeks back to the end.
     pub(crate) fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         let mut patch = || -> io::Result<()> {
             self.writer.seek(SeekFrom::Start(at))?;
@@ -55,28 +54,26 @@ impl AtomicFile {
         patch().map_err(Error::io(&self.path))
     }
 
-    /// Goes to `at`, leaving a gap of zeros where nothing was written.
+    /// Seeks to `at`; a gap that nothing was written to reads as zeros.
     pub(crate) fn seek_to(&mut self, at: u64) -> Result<()> {
         self.writer.seek(SeekFrom::Start(at)).map_err(Error::io(&self.path))?;
         Ok(())
     }
 
-    /// The folder the file will be in.
     pub(crate) fn folder(&self) -> &Path {
         self.writer.get_ref().path().parent().unwrap_or(Path::new("."))
     }
 
-    /// Where the file will be.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A second handle on the same file, for readers and writers that want one of their own.
+    /// A second handle on the same file, with its own position.
     pub(crate) fn reopen(&self) -> Result<File> {
         self.writer.get_ref().reopen().map_err(Error::io(&self.path))
     }
 
-    /// Puts the file into its place.
+    /// Flushes the file to disk and renames it to its final path.
     pub(crate) fn commit(self) -> Result<()> {
         let path = self.path;
         let file = self.writer.into_inner().map_err(|error| Error::io(&path)(error.into_error()))?;

@@ -1,4 +1,4 @@
-//! What training sees instead of the graph: one row a cluster, the mean of its members' features.
+//! Structural compression X_c = PᵀX: one row per cluster, the mean of its members' features.
 
 mod coarse;
 
@@ -11,14 +11,14 @@ use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Which members of a cluster the second view of an epoch averages.
+/// DropMember: which members of a cluster the second view averages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropMember {
     /// Half of them, drawn without replacement, as the authors' code does.
     #[default]
     Half,
-    /// Each with probability one half, drawn anew where none is left, as the paper writes.
+    /// Each with probability one half, redrawn if none is left, as in the paper.
     Bernoulli,
 }
 
@@ -41,13 +41,14 @@ pub struct Compressed<'a> {
 }
 
 impl DropMember {
-    /// κ: the variance of the mean over kept members, over that of a member of `size`.
+    /// κ: the variance of the mean over kept members relative to that of a single member, in a cluster of
+    /// `size` members.
     pub(crate) fn variance_share(self, size: usize) -> f64 {
         let all = 1.0 / size.max(1) as f64;
         match self {
             Self::Half => 1.0 / (size / 2).max(1) as f64 - all,
             Self::Bernoulli => {
-                // E[1/kept], given that one is kept at least; of C(size, kept) / 2^size each.
+                // E[1/kept | kept ≥ 1], where P(kept) = C(size, kept) / 2^size.
                 let mut chance = 0.5f64.powi(size as i32);
                 let (mut sum, mut some) = (0.0, 0.0);
                 for kept in 1..=size {
@@ -67,7 +68,7 @@ impl<'a> Compressed<'a> {
         let (rows, nodes) = (source.rows(), partition.nodes());
         if rows != nodes {
             return Err(Error::Input(format!(
-                "there are features for {rows} nodes, but clusters of {nodes}"
+                "features have {rows} rows but the partition has {nodes} nodes"
             )));
         }
         let members = |cluster| partition.members(cluster).into();
@@ -75,12 +76,12 @@ impl<'a> Compressed<'a> {
         Ok(Self { source, partition, features })
     }
 
-    /// X_c, one row a cluster; dense where that takes less memory.
+    /// X_c, one row per cluster; dense if that takes less memory.
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// X itself.
+    /// X, the features before compression.
     pub(crate) fn source(&self) -> &'a Features {
         self.source
     }
@@ -90,8 +91,8 @@ impl<'a> Compressed<'a> {
         self.partition
     }
 
-    /// The second view of an epoch: means over the members that are not dropped, at least one of each
-    /// cluster. Each cluster and epoch has a random stream of its own.
+    /// The second view of an epoch: means over the members that are kept, at least one per cluster. Each
+    /// cluster and epoch has its own random stream.
     pub fn drop_member(&self, how: DropMember, seed: Seed, epoch: usize) -> Result<Features> {
         let kept = |cluster| self.kept(how, seed, epoch, cluster).into();
         means(self.source, self.partition.clusters(), self.is_dense(), kept)
@@ -101,7 +102,7 @@ impl<'a> Compressed<'a> {
         matches!(self.features, Features::Dense(_))
     }
 
-    /// `first`, one row a cluster, and below it the second view of an epoch.
+    /// Stacks `first`, one row per cluster, on top of the second view of an epoch.
     pub(crate) fn both_views(
         &self,
         first: &Dense,
@@ -119,8 +120,8 @@ impl<'a> Compressed<'a> {
         Dense::new(2 * rows, cols, both)
     }
 
-    /// The members of a cluster that an epoch keeps, in ascending order: sums are then rounded in an order
-    /// that does not depend on the draw.
+    /// The members of a cluster that an epoch keeps, sorted so that rounding does not depend on the order
+    /// in which they were drawn.
     fn kept(&self, how: DropMember, seed: Seed, epoch: usize, cluster: u32) -> Vec<u32> {
         let mut members = self.partition.members(cluster).to_vec();
         let mut rng = seed.stream_at("drop member", (epoch as u64) << 32 | cluster as u64);
@@ -146,28 +147,28 @@ impl<'a> Compressed<'a> {
 }
 
 impl Compressed<'_> {
-    /// What the rows would be if each node had the features of another: PᵀX with the rows of X permuted.
+    /// PᵀX with the rows of X permuted: node `v` gets the features of node `source[v]`.
     pub(crate) fn corrupted(&self, source: &[u32]) -> Result<Features> {
         means(self.source, self.partition.clusters(), self.is_dense(), |cluster| {
             let members = self.partition.members(cluster).iter();
             let mut members: Vec<u32> = members.map(|&node| source[node as usize]).collect();
-            // Sums are rounded in an order that does not depend on the draw.
+            // As in `kept`.
             members.sort_unstable();
             members.into()
         })
     }
 }
 
-/// Clusters averaged by one task.
+/// Clusters per task.
 const TASK: usize = 16;
 
-/// Whether the mean rows of clusters have entries in more than half of their places, by a sample of them: as dense rows
-/// they then take less memory.
+/// Whether more than half of the entries of the mean rows are non-zero, estimated on a sample of clusters:
+/// dense rows then take less memory.
 fn mostly_filled(x: &Features, partition: &Partition) -> bool {
     const SAMPLE: usize = 64;
     let Features::Sparse(x) = x else { return true };
     let step = partition.clusters().div_ceil(SAMPLE).max(1);
-    let (mut rows, mut places) = (Rows::new(x.cols()), 0);
+    let (mut rows, mut places) = (SparseMeans::new(x.cols()), 0);
     for cluster in (0..partition.clusters() as u32).step_by(step) {
         rows.push(x, partition.members(cluster));
         places += x.cols();
@@ -175,7 +176,7 @@ fn mostly_filled(x: &Features, partition: &Partition) -> bool {
     2 * rows.indices.len() > places
 }
 
-/// The mean row of each group of rows, dense or as they are.
+/// The mean row of each group, dense if `dense` or if `x` is.
 fn means<'p>(
     x: &Features,
     groups: usize,
@@ -186,7 +187,7 @@ fn means<'p>(
         Features::Sparse(x) if !dense => {
             let tasks: Vec<usize> = (0..groups).step_by(TASK).collect();
             let rows = |first: &usize| {
-                let mut rows = Rows::new(x.cols());
+                let mut rows = SparseMeans::new(x.cols());
                 for group in *first..(*first + TASK).min(groups) {
                     rows.push(x, &members(group as u32));
                 }
@@ -212,7 +213,7 @@ fn means<'p>(
     }
 }
 
-/// The same into rows of zeros.
+/// Adds the mean rows to `out`, which must be zero.
 fn dense_means<'p>(
     x: &Features,
     out: &mut [f32],
@@ -252,15 +253,15 @@ impl Kernel for Mean<'_> {
     }
 }
 
-/// Mean rows of sparse ones, under construction.
-struct Rows {
+/// Accumulates mean rows of a sparse matrix.
+struct SparseMeans {
     sum: Vec<f32>,
     ends: Vec<u64>,
     indices: Vec<u32>,
     values: Vec<f32>,
 }
 
-impl Rows {
+impl SparseMeans {
     fn new(cols: usize) -> Self {
         Self { sum: vec![0.0; cols], ends: Vec::new(), indices: Vec::new(), values: Vec::new() }
     }
@@ -278,7 +279,7 @@ impl Rows {
         }
         let row = &mut self.indices[first..];
         row.sort_unstable();
-        // A sum may pass through zero and its column be met twice.
+        // A sum may pass through zero, in which case its column was pushed twice.
         let mut kept = first;
         for at in first..self.indices.len() {
             let index = self.indices[at];
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_mostly_filled_are_dense_and_the_same() {
+    fn mostly_non_zero_rows_become_dense_with_the_same_values() {
         // Each of 60 nodes has every third column; three nodes in a row have all of them.
         let (nodes, cols) = (60u32, 9u32);
         let indices: Vec<u32> =
@@ -346,8 +347,8 @@ mod tests {
     }
 
     #[test]
-    fn half_of_each_cluster_is_kept_and_one_node_always() {
-        // A feature a node tells which members were averaged.
+    fn half_of_each_cluster_is_kept_and_at_least_one_node() {
+        // One feature per node shows which members were averaged.
         let nodes = 40;
         let x = Features::Sparse(
             Csr::new(
@@ -383,17 +384,22 @@ mod tests {
     }
 
     #[test]
-    fn kept_members_vary_as_statistics_has_it() {
+    fn variance_shares_match_the_closed_form() {
         assert!((DropMember::Bernoulli.variance_share(9) - 0.14736).abs() < 1e-5);
         assert!((DropMember::Half.variance_share(9) - (0.25 - 1.0 / 9.0)).abs() < 1e-12);
         assert_eq!([DropMember::Half, DropMember::Bernoulli].map(|how| how.variance_share(1)), [0.0; 2]);
     }
 
     #[test]
-    fn features_of_another_graph_are_refused() {
+    fn features_of_another_graph_are_rejected() {
         let x = sparse();
         let partition = Partition::new(vec![0, 1]).unwrap();
-        assert!(Compressed::new(&x, &partition).unwrap_err().to_string().contains("5 nodes"));
+        assert!(
+            Compressed::new(&x, &partition)
+                .unwrap_err()
+                .to_string()
+                .contains("5 rows but the partition has 2 nodes")
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Datasets: from files in any known format to a checked graph, features and labels.
+//! Datasets: reads files in any supported format into a graph, features and labels.
 //!
-//! A format is one file here and one line in [`FORMATS`].
+//! Each format is one file in this folder and one line in [`FORMATS`].
 
 pub(crate) mod bytes;
 mod edge_index;
@@ -36,7 +36,7 @@ mod tables;
 pub(crate) mod text;
 
 use crate::{Budget, Error, Features, Graph, Repairs, Result, Seed};
-use bytes::Head;
+use bytes::FileHead;
 use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -47,24 +47,24 @@ pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
 pub use summary::{DataSummary, Degrees, FeatureSummary, SplitSummary, Summary};
 pub use synthetic::{FeatureKind, Synthetic};
 
-/// A graph with what is known about its nodes.
+/// A graph with the features and labels of its nodes.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// What people call it; by default the file's or folder's name.
+    /// Name of the dataset; by default that of the file or folder.
     pub name: String,
     /// The graph.
     pub graph: Graph,
-    /// One row a node, if there are features.
+    /// One row per node, if there are features.
     pub features: Option<Features>,
     /// Class labels, if there are any.
     pub labels: Option<Labels>,
     /// The splits that came with the data.
     pub splits: Vec<SplitSet>,
-    /// What the files call the nodes.
+    /// The ids of the nodes in the files.
     pub ids: NodeIds,
-    /// What was mended while reading.
+    /// Repairs made while reading.
     pub repairs: Repairs,
-    /// Where it all came from.
+    /// Where the data came from.
     pub source: Source,
 }
 
@@ -73,26 +73,26 @@ pub struct Dataset {
 pub struct Source {
     /// The name of the format it was read as.
     pub format: &'static str,
-    /// Whether the graph was made by a generator.
+    /// Whether the graph was generated.
     pub synthetic: bool,
-    /// The files read, or nothing where data was made in memory.
+    /// The files read; empty for data made in memory.
     pub files: Vec<PathBuf>,
-    /// The fingerprint, where it is known without reading the files again.
+    /// SHA-256, if it is known without reading the files again.
     pub sha256: Option<String>,
-    /// What a reader of results should know, such as "15 nodes are unlabelled".
+    /// Remarks that matter for the results, such as "15 nodes are unlabelled".
     pub notes: Vec<String>,
 }
 
 /// How to read a dataset.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The format's name from [`FORMATS`]; recognised by content if absent.
+    /// Name of the format, one of [`FORMATS`]; detected from the contents if `None`.
     pub format: Option<String>,
     /// Treat anything that would be repaired as an error.
     pub strict: bool,
-    /// Whether a third column of an edge list is read as weights.
+    /// Whether to read edge weights, such as the third column of an edge list.
     pub weights: bool,
-    /// The most memory a file's contents may make us allocate at once.
+    /// Limit for a single allocation whose size comes from a file.
     pub budget: Budget,
 }
 
@@ -102,19 +102,18 @@ impl Default for Options {
     }
 }
 
-/// A file format: how to recognise it and how to read it.
+/// A file format: how to detect it and how to read it.
 pub struct Format {
-    /// What `--format` calls it.
+    /// Name of the format, as in [`Options::format`].
     pub name: &'static str,
-    /// One line for people.
+    /// Description in one line.
     pub about: &'static str,
     /// Whether the file or folder looks like this format.
-    pub(crate) recognizes: fn(&Head) -> bool,
-    /// Reads it.
+    pub(crate) recognizes: fn(&FileHead) -> bool,
     pub(crate) read: fn(&Path, &Options) -> Result<Parts>,
 }
 
-/// Every format, in the order in which they are tried.
+/// Every format, in the order of detection.
 pub const FORMATS: &[Format] = &[
     // Folders.
     folder::FORMAT,
@@ -129,7 +128,7 @@ pub const FORMATS: &[Format] = &[
     scipy_npz::FORMAT,
     edge_index::FORMAT,
     parquet::FORMAT,
-    // Text; an edge list is what no other text format claims.
+    // Text. Any other text is an edge list, so that comes last.
     matrix_market::FORMAT,
     metis_graph::FORMAT,
     edge_list::FORMAT,
@@ -141,7 +140,7 @@ pub(crate) use {
     pickled_arrays::{one_hot_classes, sparse_matrix},
 };
 
-/// What a reader found, before it is checked and put together.
+/// What a reader found, before validation.
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) nodes: Nodes,
@@ -151,13 +150,13 @@ pub(crate) struct Parts {
     pub(crate) splits: Vec<SplitSet>,
     pub(crate) notes: Vec<String>,
     pub(crate) synthetic: bool,
-    /// What the data calls itself, if it does.
+    /// The name stored in the data, if there is one.
     pub(crate) name: Option<String>,
-    /// The files read, for the fingerprint.
+    /// The files read, for the checksum.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Edges still to be put together, or a graph that a file already holds finished.
+/// Edges to build a graph from, or a graph stored in a file.
 pub(crate) enum EdgeSource {
     Raw(RawEdges),
     Graph(Graph, NodeIds),
@@ -177,12 +176,11 @@ pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Dataset> {
     Dataset::assemble(name_of(path), format.name, parts, options).map_err(|error| error.within(path))
 }
 
-/// Opens edges in any of the [`FORMATS`] with features and labels from other files, joined by the
-/// ids of the nodes.
+/// Opens edges in any of the [`FORMATS`], with features and labels from other files, joined by node id.
 ///
-/// The nodes are the rows of the features; without features, those with labels and those that the
-/// edges name. Rows without ids are the nodes from 0. Features may be npy, npz, Matrix Market,
-/// Parquet, CSV or TSV; labels also one a line, or a JSON object from id to class.
+/// The nodes are the rows of the features. Without features, they are the labelled nodes and those in
+/// the edges. Rows without ids are nodes 0, 1, 2 and so on. Features may be npy, npz, Matrix Market,
+/// Parquet, CSV or TSV; labels also a text file with one label per line, or a JSON object from id to class.
 pub fn open_files(
     edges: impl AsRef<Path>,
     features: Option<&Path>,
@@ -192,48 +190,47 @@ pub fn open_files(
     let edges = edges.as_ref();
     let parts = tables::join(edges, features, labels, options)?;
     if let (Some(path), None) = (features, &parts.features) {
-        return Err(Error::format(path, "has no column of numbers to take as features"));
+        return Err(Error::format(path, "has no numeric column to use as features"));
     }
     Dataset::assemble(name_of(edges), tables::FORMAT.name, parts, options)
         .map_err(|error| error.within(edges))
 }
 
-/// A table of rows on its own, such as an embedding: no graph belongs to it.
+/// A table without a graph, such as an embedding.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// What the rows are called.
+    /// Ids of the rows.
     pub ids: NodeIds,
-    /// The columns of numbers, if there are any.
+    /// The numeric columns, if there are any.
     pub features: Option<Features>,
-    /// A column of classes, if there is one.
+    /// The class column, if there is one.
     pub labels: Option<Labels>,
 }
 
-/// Reads a table of rows: npy, scipy's or numpy's npz, Matrix Market, Parquet, CSV or TSV.
+/// Reads a table: npy, npz of NumPy or scipy, Matrix Market, Parquet, CSV or TSV.
 pub fn open_table(path: impl AsRef<Path>, options: &Options) -> Result<Table> {
     let table = table::files::open_features(path.as_ref(), options)?;
     Ok(Table { ids: table.ids.unwrap_or_default(), features: table.features, labels: table.labels })
 }
 
-/// Reads the embedding of a dataset's nodes from any table that [`open_table`] reads, in the order
-/// of the nodes: rows with ids are joined by id, others are taken as they stand.
+/// Reads an embedding of a dataset's nodes from any table that [`open_table`] supports. Rows with ids
+/// are matched by id; rows without ids must be in node order.
 pub fn open_embedding(path: impl AsRef<Path>, dataset: &Dataset, options: &Options) -> Result<Features> {
     let path = path.as_ref();
     let table = open_table(path, options)?;
     tables::rows_of_nodes(table, &dataset.ids, dataset.graph.nodes()).map_err(|error| error.within(path))
 }
 
-/// Whether a file holds rows of numbers that cannot be edges: a numpy array that is not of whole
-/// numbers.
+/// Whether a file is a matrix that cannot be a list of edges: a NumPy array of floats.
 pub fn is_matrix(path: impl AsRef<Path>) -> Result<bool> {
-    let head = Head::of(path.as_ref())?;
+    let head = FileHead::of(path.as_ref())?;
     Ok(npy::Array::dtype_of(&head.bytes).is_some_and(|dtype| dtype.kind == npy::Kind::Float))
 }
 
-/// Loads a dataset by what a person calls it: a named dataset kept below `data_dir`, a synthetic
-/// one, which is generated, or the path of a file or folder.
+/// Loads a dataset by name from `data_dir`, generates a synthetic one, or opens the path of a file or
+/// folder.
 ///
-/// Names win over paths; `./cora` is always a path.
+/// Names take precedence over paths; `./cora` is always a path.
 pub fn load(data: &str, data_dir: &Path, seed: Seed, options: &Options) -> Result<Dataset> {
     if let Some(model) = Synthetic::named(data) {
         return model.generate_within(seed, &options.budget);
@@ -247,9 +244,9 @@ pub fn load(data: &str, data_dir: &Path, seed: Seed, options: &Options) -> Resul
     }
     match Path::new(data).exists() {
         true => open(data, options),
-        // Whoever writes no path separator and no ending meant a name.
+        // Without a path separator or an extension, it was meant as a name.
         false if !data.contains(['/', '\\', '.']) => Err(named::unknown(data)),
-        false => Err(Error::format(data, "there is no such file or folder")),
+        false => Err(Error::format(data, "no such file or folder")),
     }
 }
 
@@ -261,21 +258,21 @@ fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
     if let Some(name) = &options.format {
         return FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
             let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            Error::Input(format!("there is no format '{name}'; known are {}", known.join(", ")))
+            Error::Input(format!("unknown format '{name}'; expected one of {}", known.join(", ")))
         });
     }
-    let head = Head { budget: options.budget, ..Head::of(path)? };
+    let head = FileHead { budget: options.budget, ..FileHead::of(path)? };
     FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
         let what = match head.names.is_empty() {
-            true => "is in no known format; say which with --format, or see docs/formats.md",
-            false => "is a folder without files of any known dataset; see docs/formats.md",
+            true => "has an unrecognised format; specify the format, or see docs/formats.md",
+            false => "is a folder without a recognised dataset; see docs/formats.md",
         };
         Error::format(path, what)
     })
 }
 
 impl Dataset {
-    /// Checks that the parts fit together and builds the graph.
+    /// Builds the graph and checks that all parts have the same number of nodes.
     pub(crate) fn assemble(
         name: String,
         format: &'static str,
@@ -296,7 +293,7 @@ impl Dataset {
                 repairs.listed += resolved.unknown;
                 if graph.edges() == 0 && repairs.unknown_ids > 0 {
                     return Err(Error::Input(format!(
-                        "none of the {} edges joins two nodes of the node table; do both use the same ids?",
+                        "none of the {} edges connects two nodes of the table; do both use the same ids?",
                         repairs.unknown_ids
                     )));
                 }
@@ -319,8 +316,8 @@ impl Dataset {
         Ok(Self { name, graph, features, labels, splits, ids, repairs, source })
     }
 
-    /// The data's fingerprint: SHA-256 of the one file read, or of what `sha256sum` prints for
-    /// several in the order of their names.
+    /// SHA-256 of the file read. For several files, that of the output of `sha256sum` for them, sorted by
+    /// name.
     pub fn sha256(&self) -> Result<String> {
         self.source.sha256.clone().map_or_else(|| fingerprint(&self.source.files), Ok)
     }
@@ -339,7 +336,7 @@ impl Dataset {
         }
     }
 
-    /// The share of edges that join nodes of the same class, among edges whose both ends have one.
+    /// Share of edges within a class, among edges with two labelled ends.
     pub fn homophily(&self) -> Option<f64> {
         let labels = self.labels.as_ref()?;
         let (mut same, mut known) = (0u64, 0u64);
@@ -370,7 +367,6 @@ fn fingerprint(files: &[PathBuf]) -> Result<String> {
     Ok(hex(&Sha256::digest(lines.as_bytes())))
 }
 
-/// SHA-256 of a file, in hexadecimal.
 pub(crate) fn sha256_of(path: &Path) -> Result<String> {
     Ok(hex(&Sha256::digest(&crate::MappedFile::open(path)?[..])))
 }

@@ -1,8 +1,8 @@
-//! The one error type of the library.
+//! The library's error type.
 
 use std::path::{Path, PathBuf};
 
-/// Everything that can go wrong, with the facts a person needs to mend it.
+/// Everything that can go wrong, with the facts needed to fix it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,25 +11,25 @@ pub enum Error {
     Io {
         /// The file or folder concerned.
         path: PathBuf,
-        /// What the system said; part of the message, so that a chain of causes does not say it again.
+        /// The system's error. It is part of the message, so it is not also reported as a source.
         cause: std::io::Error,
     },
-    /// A file does not hold what its format promises.
+    /// A file does not follow its format.
     #[error("{}{}: {what}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default())]
     Format {
         /// The file, or the member inside an archive as `file/member`.
         path: PathBuf,
         /// Line in a text file, from 1.
         line: Option<u64>,
-        /// What is wrong with it.
+        /// What is wrong.
         what: String,
     },
-    /// Arguments or data that do not fit together.
+    /// Invalid arguments, or data that does not fit together.
     #[error("{0}")]
     Input(String),
-    /// Something would not fit into the memory the caller allows.
+    /// An allocation would exceed the memory limit.
     #[error(
-        "{what} needs {}, more than the {} allowed; free memory or raise the limit (--memory)",
+        "{what} needs {}, more than the memory limit of {}; free memory or raise the limit",
         human_bytes(*need),
         human_bytes(*budget)
     )]
@@ -41,15 +41,15 @@ pub enum Error {
         /// Bytes allowed.
         budget: u64,
     },
-    /// Data needed repairs although strict reading was asked for.
-    #[error("the data is not clean and --strict was given: {0}")]
+    /// The data needed repairs although strict reading was requested.
+    #[error("the data needs repairs, which strict reading does not allow: {0}")]
     Strict(String),
-    /// A download failed for good.
+    /// A download failed after all retries.
     #[error("{url}: {what}")]
     Download {
         /// The address.
         url: String,
-        /// What happened, and what to do about it.
+        /// What happened, and what to do.
         what: String,
     },
 }
@@ -58,31 +58,33 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// A fault in a file's contents.
     pub(crate) fn format(path: impl AsRef<Path>, what: impl Into<String>) -> Self {
         let path = path.as_ref().to_owned();
         Self::Format { path, line: None, what: what.into() }
     }
 
-    /// A fault at a line of a text file, counted from 1.
+    /// `line` counts from 1.
     pub(crate) fn at_line(path: impl AsRef<Path>, line: u64, what: impl Into<String>) -> Self {
         let path = path.as_ref().to_owned();
         Self::Format { path, line: Some(line), what: what.into() }
     }
 
-    /// A Parquet file met by a build that cannot read or write it.
+    /// For builds without Parquet.
     #[cfg(not(feature = "parquet"))]
     pub(crate) fn no_parquet(path: impl AsRef<Path>) -> Self {
-        Self::format(path, "is Parquet, which this build leaves out; build with the feature `parquet`")
+        Self::format(
+            path,
+            "is a Parquet file; this build cannot read or write Parquet (enable the feature `parquet`)",
+        )
     }
 
-    /// For `map_err`: the system's error with the path it lacks.
+    /// For `map_err`: adds the path that the system's error lacks.
     pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_owned();
         move |cause| Self::Io { path, cause }
     }
 
-    /// The same error with the file or folder that was being read, where it does not name one.
+    /// Adds the file or folder that was being read, if the error does not name one.
     pub(crate) fn within(self, path: &Path) -> Self {
         match self {
             Self::Input(what) => Self::format(path, what),
@@ -94,7 +96,7 @@ impl Error {
     }
 }
 
-/// A byte count as people write it: `1.5 GiB`.
+/// A byte count in binary units: `1.5 GiB`.
 pub fn human_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;

@@ -34,7 +34,7 @@ pub struct Accuracy {
 /// The paper's measure: the test accuracy of a logistic regression, trained for each split on its training nodes.
 ///
 /// `c` is the weight of the training nodes against the regularization; 1 in the paper's code. Rows are not scaled,
-/// so their scale matters. Nodes without a label are ignored, and a class without training nodes is never
+/// so their scale matters. SplitNodes without a label are ignored, and a class without training nodes is never
 /// predicted. The numbers are the same for any number of threads.
 ///
 /// ```
@@ -53,7 +53,7 @@ pub fn classify(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Res
 }
 
 /// The labelled nodes of a split, as `(node, class)`.
-struct Nodes {
+struct SplitNodes {
     train: Vec<(u32, u32)>,
     validation: Vec<(u32, u32)>,
     test: Vec<(u32, u32)>,
@@ -64,7 +64,7 @@ fn over_splits<T: Send>(
     x: &Features,
     labels: &Labels,
     splits: &SplitSet,
-    run: impl Fn(Nodes) -> Result<T> + Sync,
+    run: impl Fn(SplitNodes) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     if labels.nodes() != x.rows() {
         let (rows, nodes) = (x.rows(), labels.nodes());
@@ -77,7 +77,7 @@ fn over_splits<T: Send>(
         return Err(Error::Input(format!("'{}' has no splits", splits.name)));
     }
     let run = |(number, split): (usize, &Split)| {
-        Nodes::of(split, labels)
+        SplitNodes::of(split, labels)
             .and_then(&run)
             .map_err(|error| Error::Input(format!("split {} of '{}': {error}", number + 1, splits.name)))
     };
@@ -95,7 +95,7 @@ impl Accuracy {
     }
 }
 
-impl Nodes {
+impl SplitNodes {
     fn of(split: &Split, labels: &Labels) -> Result<Self> {
         let [train, validation, test] =
             [&split.train, &split.validation, &split.test].map(|nodes| labelled(labels, nodes));

@@ -1,4 +1,4 @@
-//! Doors for the fuzzer: any bytes may come in, and nothing but a panic is a finding.
+//! Entry points for the fuzzer: they accept any bytes, and only a panic is a finding.
 //!
 //! Compiled only with `--cfg fuzzing`, which cargo-fuzz sets; see `fuzz/README.md`.
 
@@ -14,24 +14,24 @@ use std::{
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Small, so that a file which announces millions of nodes does not slow the fuzzer down.
+/// Small, so that a file that claims millions of nodes does not slow the fuzzer down.
 const BUDGET: Budget = Budget { bytes: 4 << 20 };
 
-/// The files that a folder may be given, for all formats: the fuzzer names them by number.
-/// New names go to the end, or the corpus gathered so far loses its meaning.
+/// The file names that the fuzzer may put into a folder, for all formats; it refers to them by index.
+/// Append new names at the end: the collected corpus depends on the order.
 static NAMES: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../../../fuzz/names.txt").lines().collect());
 
 /// Reads `bytes` as a dataset in the named format.
 ///
-/// The lowest bit of the first byte tells whether the rest is one file or a folder: a name's
-/// number, the file's length in two bytes and its contents, one file behind the other. The next
-/// two bits choose how features are scaled.
+/// The lowest bit of the first byte decides whether the rest is one file or a folder: for each file
+/// the index of its name, its length in two bytes and its contents. The next two bits select the
+/// feature normalization.
 pub fn read(format: &str, bytes: &[u8]) {
     open(Some(format), bytes);
 }
 
-/// Reads `bytes` as [`read`] does, in whatever format they look like.
+/// Like [`read`], but detects the format.
 pub fn recognize(bytes: &[u8]) {
     open(None, bytes);
 }
@@ -46,7 +46,7 @@ fn open(format: Option<&str>, bytes: &[u8]) {
     }
 }
 
-/// Reads a pickle alone, as all that Planetoid's files may hold.
+/// Reads a pickle as each structure that Planetoid files contain.
 pub fn pickle(bytes: &[u8]) {
     if let Ok(pickle) = data::Pickle::read(bytes, Path::new("pickle"), &BUDGET) {
         let _ = data::sparse_matrix(&pickle);
@@ -61,7 +61,7 @@ pub fn npy(bytes: &[u8]) {
     }
 }
 
-/// Reads every array of an archive as everything that an array can be read as.
+/// Reads every array of an archive as every supported type.
 pub fn npz(bytes: &[u8]) {
     let Ok(archive) = Archive::open(&file("arrays.npz", bytes), &BUDGET) else { return };
     for array in archive.names().iter().filter_map(|name| archive.array(name).ok()) {
@@ -70,14 +70,14 @@ pub fn npz(bytes: &[u8]) {
     }
 }
 
-/// Reads a sparse matrix of scipy or Matrix Market as features.
+/// Reads a scipy or Matrix Market file as a feature matrix.
 pub fn matrix(bytes: &[u8]) {
     let path = file("matrix", bytes);
     let _ = scipy_npz::open_matrix(&path, &BUDGET);
     let _ = matrix_market::open_matrix(&path, &BUDGET);
 }
 
-/// Reads a file of splits; what follows a zero byte is the file of test nodes.
+/// Reads a file of splits; a zero byte separates the training from the test file.
 pub fn splits(bytes: &[u8]) {
     let mut files = bytes.splitn(2, |&byte| byte == 0);
     let train = file("split_train.txt", files.next().unwrap_or_default());
@@ -92,7 +92,7 @@ pub fn splits(bytes: &[u8]) {
     }
 }
 
-/// Reads a graph file whose fingerprints are made to match first.
+/// Reads a graph file, after correcting its checksums.
 pub fn graph(bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     seal(&mut bytes);
@@ -101,7 +101,7 @@ pub fn graph(bytes: &[u8]) {
     }
 }
 
-/// Writes into the header of a graph file the fingerprints that its contents have.
+/// Updates the checksums in the header of a graph file to match its contents.
 fn seal(bytes: &mut [u8]) {
     const FIELDS: [(usize, usize, u64); 3] = [(32, 56, 8), (40, 64, 4), (48, 72, 4)];
     let number = |bytes: &[u8], at: usize| {
@@ -123,7 +123,7 @@ fn seal(bytes: &mut [u8]) {
     bytes[120..128].copy_from_slice(&own.to_le_bytes());
 }
 
-/// The promises of a dataset that was read.
+/// Checks the invariants of a dataset that was read.
 fn check(dataset: &Dataset) {
     let nodes = dataset.graph.nodes();
     check_graph(&dataset.graph);
@@ -131,14 +131,14 @@ fn check(dataset: &Dataset) {
     assert!(dataset.features.as_ref().is_none_or(|features| features.rows() == nodes));
     assert!(dataset.labels.as_ref().is_none_or(|labels| labels.nodes() == nodes));
     assert!(dataset.ids.len().is_none_or(|ids| ids == nodes));
-    let summary = dataset.summary().expect("what was read can be described");
+    let summary = dataset.summary().expect("statistics of a dataset that was read");
     assert_eq!(summary.data.edges, dataset.graph.edges());
 }
 
 fn check_graph(graph: &Graph) {
     let weights = graph.weights().map(|weights| weights.to_vec().into());
     Graph::from_csr(graph.offsets().to_vec().into(), graph.targets().to_vec().into(), weights)
-        .expect("a graph that was read keeps its promises");
+        .expect("a graph that was read is valid");
 }
 
 fn check_splits(sets: &[SplitSet], nodes: usize) {
@@ -150,12 +150,11 @@ fn check_splits(sets: &[SplitSet], nodes: usize) {
     }
 }
 
-/// A folder in memory, for the life of the process; work is done on the caller's thread alone.
+/// A folder in memory for the whole process. Rayon runs on the calling thread only.
 static PLACE: LazyLock<TempDir> = LazyLock::new(|| {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-    pool.build_global().expect("the first to ask for a thread pool");
-    // The fuzzer's hook would end the process at panics that a reader catches by design; one that
-    // nobody catches ends it all the same.
+    pool.build_global().expect("no thread pool exists yet");
+    // The fuzzer's hook would abort at panics that a reader catches by design. Uncaught panics still abort.
     drop(std::panic::take_hook());
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };

@@ -1,4 +1,4 @@
-//! The graph: undirected, in compressed sparse rows, checked once when it is made.
+//! The graph: undirected, in compressed sparse row (CSR) form, validated on construction.
 
 mod build;
 mod components;
@@ -7,24 +7,26 @@ mod file;
 mod hops;
 mod normalize;
 pub(crate) mod propagate;
+mod repairs;
 
-pub use build::{EdgeList, Repairs};
+pub use build::EdgeList;
 pub use components::Components;
 pub use file::GraphWriter;
 pub(crate) use file::MAGIC;
 pub(crate) use hops::Hops;
 pub(crate) use normalize::{normalized, normalized_adjacency, normalized_with_self_loops};
 pub use propagate::{Normalization, Propagation};
+pub use repairs::Repairs;
 
 use crate::{Buffer, Error, Result, random::mix};
 use rayon::prelude::*;
 
-/// The most nodes a graph may have. Node numbers are `u32`; one bit is kept free so that an edge
-/// and its direction fit into one 64-bit sorting key.
+/// Largest supported number of nodes. Node numbers are `u32`; one bit is reserved so that an edge and
+/// its direction fit into one 64-bit sort key.
 pub const MAX_NODES: usize = 1 << 31;
 
-/// An undirected graph: each edge is stored in both directions, the neighbours of a node are
-/// sorted, and there are neither duplicates nor self loops.
+/// An undirected graph: each edge is stored in both directions, neighbours are sorted, and there are
+/// neither duplicates nor self loops.
 ///
 /// ```
 /// use structcomp::Graph;
@@ -46,16 +48,16 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph from unordered pairs; duplicates and self loops are dropped.
+    /// A graph from pairs of nodes in any order; duplicates and self loops are dropped.
     ///
-    /// [`EdgeList::build`] does the same and tells what it dropped.
+    /// [`EdgeList::build`] does the same and reports what it dropped.
     pub fn from_edges(nodes: usize, edges: &[(u32, u32)]) -> Result<Self> {
         let mut list = EdgeList::with_capacity(edges.len());
         edges.iter().for_each(|&(u, v)| list.push(u, v));
         Ok(list.build(nodes)?.0)
     }
 
-    /// A graph from finished arrays, owned or mapped, after checking every promise of the type.
+    /// A graph from CSR arrays, owned or mapped; fails unless they satisfy every invariant of the type.
     pub fn from_csr(
         offsets: Buffer<u64>,
         targets: Buffer<u32>,
@@ -66,47 +68,47 @@ impl Graph {
         Ok(graph)
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// How many undirected edges there are.
+    /// Number of undirected edges.
     pub fn edges(&self) -> usize {
         self.targets.len() / 2
     }
 
-    /// How many edges meet at `node`.
+    /// Number of neighbours of `node`.
     pub fn degree(&self, node: u32) -> usize {
         self.neighbors(node).len()
     }
 
-    /// The nodes that share an edge with `node`, in ascending order.
+    /// The neighbours of `node`, in ascending order.
     pub fn neighbors(&self, node: u32) -> &[u32] {
         &self.targets[self.row(node)]
     }
 
-    /// The weights of the edges to [`neighbors`](Self::neighbors), if edges have weights.
+    /// The weights of the edges to [`neighbors`](Self::neighbors), if the graph is weighted.
     pub fn edge_weights(&self, node: u32) -> Option<&[f32]> {
         self.weights.as_ref().map(|weights| &weights[self.row(node)])
     }
 
-    /// Whether an edge joins the two nodes.
+    /// Whether the two nodes are adjacent.
     pub fn has_edge(&self, u: u32, v: u32) -> bool {
         self.neighbors(u).binary_search(&v).is_ok()
     }
 
-    /// Row starts in [`targets`](Self::targets): one more than there are nodes.
+    /// Row starts in [`targets`](Self::targets), `nodes + 1` of them.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
 
-    /// All neighbour lists, one behind the other.
+    /// The neighbour lists of all nodes, concatenated.
     pub fn targets(&self) -> &[u32] {
         &self.targets
     }
 
-    /// The weights beside [`targets`](Self::targets), if edges have weights.
+    /// One weight per entry of [`targets`](Self::targets), if the graph is weighted.
     pub fn weights(&self) -> Option<&[f32]> {
         self.weights.as_deref()
     }
@@ -117,18 +119,18 @@ impl Graph {
             .flat_map(|u| self.neighbors(u).iter().filter(move |&&v| u < v).map(move |&v| (u, v)))
     }
 
-    /// How many nodes have no edge.
+    /// Number of nodes without edges.
     pub fn isolated(&self) -> usize {
         self.offsets.par_windows(2).filter(|row| row[0] == row[1]).count()
     }
 
-    /// The bytes of the arrays, whether in memory or in a mapped file.
+    /// Size of the arrays, in memory or in a mapped file.
     pub fn bytes(&self) -> u64 {
         let weights = self.weights.as_ref().map_or(0, |weights| size_of_val(&weights[..]));
         (size_of_val(&self.offsets[..]) + size_of_val(&self.targets[..]) + weights) as u64
     }
 
-    /// Whether the arrays lie in a mapped file.
+    /// Whether the arrays are memory-mapped.
     pub fn is_mapped(&self) -> bool {
         self.targets.is_mapped()
     }
@@ -150,21 +152,21 @@ impl Graph {
         let wrong = |what: &str| Err(Error::Input(format!("not a valid graph: {what}")));
         let (offsets, targets) = (self.offsets(), self.targets());
         if offsets.is_empty() || offsets.len() - 1 > MAX_NODES {
-            return wrong("it needs one row start more than nodes, and at most 2^31 nodes");
+            return wrong("it needs one more row start than nodes, and at most 2^31 nodes");
         }
         if offsets[0] != 0 || offsets[offsets.len() - 1] != targets.len() as u64 {
             return wrong("row starts do not span the neighbour lists");
         }
         match self.weights() {
             Some(weights) if weights.len() != targets.len() => {
-                return wrong("edges and weights differ in number");
+                return wrong("the number of weights differs from the number of edges");
             }
             Some(weights) if !weights.par_chunks(BLOCK).all(all_positive) => {
                 return wrong("an edge weight is not a positive number");
             }
             _ => {}
         }
-        // Rows by the block, as a single one is too little for a thread.
+        // In blocks, as a single row is too little work for a thread.
         let nodes = self.nodes();
         let block = |at: usize| {
             let mut rows = at * ROWS..nodes.min((at + 1) * ROWS);
@@ -173,17 +175,17 @@ impl Graph {
         let blocks = (0..nodes.div_ceil(ROWS)).into_par_iter().map(block);
         match blocks.try_reduce(|| 0, |a, b| Some(a.wrapping_add(b))) {
             Some(0) => Ok(()),
-            Some(_) => wrong("an edge or its weight is missing in one direction"),
+            Some(_) => wrong("an edge or its weight differs between the two directions"),
             None => wrong(
-                "row starts decrease, or a neighbour list is unsorted, repeats, loops or leaves the graph",
+                "row starts decrease, or a row is unsorted, has duplicates or self loops, or leaves the graph",
             ),
         }
     }
 
-    /// What a row adds to the comparison of the two triangles: its edges to larger nodes less those to
-    /// smaller ones, each as a number drawn by its ends and its weight. Over all rows that is 0, and for a
-    /// graph that is not symmetric with a chance of about 2^-64: linear time, no search. None where the row
-    /// is not as it should be.
+    /// The row's share of a symmetry check. Each edge is hashed by its ends and its weight; edges to larger
+    /// nodes are added, edges to smaller ones subtracted. The sum over all rows is 0 for a symmetric graph,
+    /// and for any other one with probability of about 2^-64. This takes linear time and no search.
+    /// `None` if the row itself is invalid.
     fn symmetry(&self, node: usize) -> Option<u64> {
         let span = self.offsets[node] as usize..self.offsets[node + 1] as usize;
         let row = self.targets.get(span.clone())?;
@@ -199,7 +201,7 @@ impl Graph {
     fn sum_of_row(&self, node: u32, row: &[u32], weighed: impl Fn(usize, u64) -> u64) -> Option<u64> {
         let (mut sum, mut last, mut is_right) = (0u64, -1, true);
         for (at, &other) in row.iter().enumerate() {
-            // No early end: rows are short and nearly always right.
+            // No early exit: rows are short and nearly always valid.
             is_right &= (last < other as i64) & (other != node);
             last = other as i64;
             let edge = weighed(at, drawn(node.min(other), node.max(other)));
@@ -209,14 +211,14 @@ impl Graph {
     }
 }
 
-/// A number that hardly another pair has: both halves of a product.
+/// A hash of a pair: both halves of a product.
 fn drawn(smaller: u32, larger: u32) -> u64 {
     let product =
         (smaller as u64 ^ 0x9e37_79b9_7f4a_7c15) as u128 * (larger as u64 ^ 0xbf58_476d_1ce4_e5b9) as u128;
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Rows, and weights, that are checked at a time.
+/// Rows, and weights, checked at a time.
 const ROWS: usize = 1 << 10;
 const BLOCK: usize = 1 << 14;
 
@@ -249,7 +251,7 @@ mod tests {
         assert!(csr(&[], &[]).is_err(), "no row start");
         for (what, targets) in [("a loop", [1, 1]), ("outside", [1, 7])] {
             let error = csr(&[0, 1, 2], &targets).unwrap_err().to_string();
-            assert!(error.contains("loops or leaves the graph"), "{what}: {error}");
+            assert!(error.contains("self loops, or leaves the graph"), "{what}: {error}");
         }
         assert!(csr(&[0, 2, 1, 2], &[1, 0]).is_err(), "row starts decrease");
         assert!(csr(&[0, 1, 1], &[1]).is_err(), "one direction only");

@@ -18,6 +18,7 @@ mod nn;
 mod output;
 mod partition;
 mod pipeline;
+mod plan;
 mod prepare;
 mod preset;
 #[cfg(test)]
@@ -58,9 +59,10 @@ pub use partition::{
     Partitioning, Picture, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
 };
 pub use pipeline::{EpochHook, Fitted, Hooks, Mode, NewNodes, Seconds, Stage, StructComp, TrainedOn};
+pub use plan::{Stop, Training};
 pub use prepare::{FeatureNorm, Prepare, StandIn};
 pub use preset::{FullPreset, Preset};
 pub use random::{Rng, Seed};
 pub use report::ReportPage;
 pub use sample::{Augment, Inputs};
-pub use train::{Epoch, Stop, Trainer, Training};
+pub use train::{Epoch, Trainer};

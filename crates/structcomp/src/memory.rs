@@ -1,4 +1,4 @@
-//! How much memory may be used, and how much was.
+//! The memory limit, and how much memory the process uses.
 
 mod pages;
 
@@ -6,9 +6,9 @@ pub use pages::{LargePages, give_back_memory};
 
 use crate::{Error, Result};
 
-/// The most one allocation driven by a file's contents may take.
+/// Limit for a single allocation whose size comes from a file.
 ///
-/// Readers ask before they allocate, so a damaged length or a compression bomb ends in
+/// Readers check it before they allocate, so a damaged length or a compression bomb ends in
 /// [`Error::Memory`] and not in the system's out-of-memory killer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -17,7 +17,7 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// Three quarters of the machine's memory, or 8 GiB where that cannot be read.
+    /// Three quarters of the machine's memory, or 8 GiB if that is unknown.
     fn default() -> Self {
         let bytes = status_bytes("/proc/meminfo", "MemTotal:").map_or(8 << 30, |total| total / 4 * 3);
         Self { bytes }
@@ -25,7 +25,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Refuses `need` bytes for `what` when they are over the budget.
+    /// Fails if `need` bytes for `what` exceed the limit.
     pub fn check(&self, what: &str, need: u64) -> Result<()> {
         if need <= self.bytes {
             return Ok(());
@@ -39,22 +39,22 @@ impl Budget {
     }
 }
 
-/// The most memory this process ever held, where the system tells (Linux).
+/// Peak memory of this process, where the system reports it (Linux).
 pub fn peak_rss_bytes() -> Option<u64> {
     status_bytes("/proc/self/status", "VmHWM:")
 }
 
-/// The memory this process holds now, where the system tells (Linux).
+/// Current memory of this process, where the system reports it (Linux).
 pub(crate) fn rss_bytes() -> Option<u64> {
     status_bytes("/proc/self/status", "VmRSS:")
 }
 
-/// Makes [`peak_rss_bytes`] that of what follows; whether the system lets us (Linux).
+/// Restarts the measurement of [`peak_rss_bytes`]; returns whether the system supports it (Linux).
 pub(crate) fn forget_peak_rss() -> bool {
     std::fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// A `Name:   123 kB` line of a Linux status file, in bytes.
+/// Reads a `Name:   123 kB` line of a Linux status file, in bytes.
 fn status_bytes(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;

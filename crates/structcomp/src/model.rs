@@ -75,7 +75,7 @@ pub(crate) trait Contrastive {
 }
 
 macro_rules! models {
-    ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal $title:literal,)*) => {
         /// A model with its settings.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name", rename_all = "kebab-case")]
@@ -97,7 +97,15 @@ macro_rules! models {
                 }
             }
 
-            /// What it is called.
+            /// The name as people write it, such as `CCA-SSG`.
+            pub fn title(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $title,)*
+                    Self::Own(_) => "custom loss",
+                }
+            }
+
+            /// The name in settings and files, such as `cca-ssg`.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$kind(_) => $name,)*
@@ -117,27 +125,27 @@ macro_rules! models {
 
 models! {
     /// Sparsest cut: pushes random pairs of rows apart.
-    Sce = "sce",
+    Sce = "sce" "SCE",
     /// Contrastive Laplacian eigenmaps: neighbours together, random pairs apart.
-    Coles = "coles",
+    Coles = "coles" "COLES",
     /// Two views of a row together, all other rows apart.
-    Grace = "grace",
+    Grace = "grace" "GRACE",
     /// Two views correlated, columns decorrelated.
-    CcaSsg = "cca-ssg",
+    CcaSsg = "cca-ssg" "CCA-SSG",
     /// Rows like the mean of all, rows of permuted nodes not.
-    Dgi = "dgi",
+    Dgi = "dgi" "DGI",
     /// Rows told from those of permuted nodes by a sum.
-    Ggd = "ggd",
+    Ggd = "ggd" "GGD",
     /// Layers trained one by one, each with two views correlated and columns decorrelated.
-    BlockGcl = "blockgcl",
+    BlockGcl = "blockgcl" "BlockGCL",
     /// Rows like their nearest ones or their neighbours, with a regulariser.
-    ContrastReg = "contrast-reg",
+    ContrastReg = "contrast-reg" "Contrast-Reg",
     /// Two encoders, each with rows like the mean of the other's.
-    Mvgrl = "mvgrl",
+    Mvgrl = "mvgrl" "MVGRL",
     /// One view predicted from the other, without negatives.
-    Bgrl = "bgrl",
+    Bgrl = "bgrl" "BGRL",
     /// A single view: nearest rows together, random ones apart.
-    SpGcl = "sp-gcl",
+    SpGcl = "sp-gcl" "SP-GCL",
 }
 
 /// What a model asks of the encoder and of the rows; the defaults are those of a model of one view.
@@ -253,6 +261,11 @@ pub(crate) trait Objective {
 }
 
 impl Model {
+    /// Whether it compares two augmented views, so that what these leave out matters.
+    pub fn augments(&self) -> bool {
+        self.blueprint(1).views == Views::Two
+    }
+
     /// What it asks of the encoder and of the batches.
     pub(crate) fn blueprint(&self, hidden: usize) -> Blueprint {
         self.settings().blueprint(hidden)

@@ -1,6 +1,6 @@
-//! Results as files that other tools read: matrices block by block, and edge tables.
+//! Writes results as files for other tools: matrices block by block, and edge tables.
 //!
-//! The name's ending says the format. A file appears whole or not at all.
+//! The file extension selects the format. Writes are atomic.
 
 mod clusters;
 mod edges;
@@ -17,23 +17,23 @@ pub use export::Export;
 use crate::{Error, Labels, NodeIds, Result, atomic::AtomicFile};
 use std::path::{Path, PathBuf};
 
-/// A matrix to be written: its size, and what its rows and its column are called.
+/// The shape of a matrix to be written, and the names of its rows and its column.
 #[derive(Clone, Copy, Debug)]
 pub struct MatrixLayout<'a> {
-    /// How many rows there will be.
+    /// Number of rows.
     pub rows: usize,
-    /// How many numbers a row has.
+    /// Number of columns.
     pub cols: usize,
-    /// What the rows are called: the `id` column. `.npy` has no place for it.
+    /// Ids of the rows, written as the column `id`. Not stored in `.npy`.
     pub ids: &'a NodeIds,
-    /// A `label` column, if wanted. `.npy` has no place for it.
+    /// Written as the column `label`. Not stored in `.npy`.
     pub labels: Option<&'a Labels>,
-    /// The name of the list column in `.parquet`, such as `embedding` or `features`.
+    /// Name of the list column in `.parquet`, such as `embedding` or `features`.
     pub column: &'a str,
 }
 
-/// Writes a matrix of any size to `.npy`, `.parquet`, `.csv` or `.tsv` (also `.csv.gz`,
-/// `.csv.zst`), holding only a block of it at a time.
+/// Writes a matrix of any size to `.npy`, `.parquet`, `.csv` or `.tsv` (also `.csv.gz`, `.csv.zst`),
+/// holding only one block of it in memory.
 ///
 /// ```
 /// use structcomp::{MatrixLayout, MatrixWriter, NodeIds};
@@ -63,7 +63,7 @@ enum Sink<'a> {
 }
 
 impl<'a> MatrixWriter<'a> {
-    /// Starts the file that is to become `path`.
+    /// Starts writing `path`.
     pub fn create(path: impl AsRef<Path>, layout: MatrixLayout<'a>) -> Result<Self> {
         let path = path.as_ref().to_owned();
         check_rows("ids", layout.ids.len(), layout.rows)?;
@@ -81,27 +81,27 @@ impl<'a> MatrixWriter<'a> {
             #[cfg(not(feature = "parquet"))]
             (Ending::Parquet, Packing::None) => return Err(Error::no_parquet(&path)),
             _ => {
-                let what = "names no matrix format; end it in .npy, .parquet, .csv or .tsv";
+                let what = "has no supported extension for a matrix; use .npy, .parquet, .csv or .tsv";
                 return Err(Error::format(path, what));
             }
         };
         Ok(Self { sink, layout, path, written: 0 })
     }
 
-    /// Appends whole rows, any number of them.
+    /// Appends any number of complete rows.
     pub fn push_rows(&mut self, values: &[f32]) -> Result<()> {
         let MatrixLayout { rows, cols, .. } = self.layout;
         if !values.len().is_multiple_of(cols.max(1)) {
             let given = values.len();
-            return Err(self.wrong(format!("{given} numbers are no whole rows of {cols}")));
+            return Err(self.wrong(format!("{given} values are not a multiple of {cols} columns")));
         }
         let new = values.len() / cols.max(1);
         if new > rows - self.written {
-            return Err(self.wrong(format!("more rows than the {rows} announced")));
+            return Err(self.wrong(format!("more rows than the {rows} declared")));
         }
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
             let (row, column, value) = (self.written + at / cols, at % cols, values[at]);
-            return Err(self.wrong(format!("row {row}, column {column} is {value}")));
+            return Err(self.wrong(format!("row {row}, column {column} is {value}, not a finite number")));
         }
         match &mut self.sink {
             Sink::Npy(file) => file.write(bytemuck::cast_slice(values))?,
@@ -113,11 +113,11 @@ impl<'a> MatrixWriter<'a> {
         Ok(())
     }
 
-    /// Puts the file into its place, once every row has been pushed.
+    /// Completes the file, once every row has been pushed.
     pub fn finish(self) -> Result<()> {
         let rows = if self.layout.cols == 0 { 0 } else { self.layout.rows };
         if self.written != rows {
-            return Err(self.wrong(format!("{} of {rows} rows were given", self.written)));
+            return Err(self.wrong(format!("only {} of {rows} rows were written", self.written)));
         }
         match self.sink {
             Sink::Npy(file) => file.commit(),
@@ -132,7 +132,7 @@ impl<'a> MatrixWriter<'a> {
     }
 }
 
-/// Writes text, under a temporary name until it is whole.
+/// Writes a text file atomically.
 pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
     file.write(text.as_bytes())?;
@@ -141,14 +141,12 @@ pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
 
 fn check_rows(what: &str, given: Option<usize>, rows: usize) -> Result<()> {
     match given {
-        Some(given) if given != rows => {
-            Err(Error::Input(format!("there are {given} {what} for {rows} rows to write")))
-        }
+        Some(given) if given != rows => Err(Error::Input(format!("{given} {what} for {rows} rows"))),
         _ => Ok(()),
     }
 }
 
-/// The format that a file's name asks for.
+/// The format selected by a file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Npy,
@@ -159,7 +157,7 @@ enum Ending {
     Other,
 }
 
-/// The compression that a file's name asks for.
+/// The compression selected by a file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
     None,
@@ -210,17 +208,17 @@ mod tests {
         for name in ["z.npy", "z.csv", "z.csv.gz", "z.tsv.zst"] {
             let path = folder.path().join(name);
             let mut writer = MatrixWriter::create(&path, layout(2, 3)).unwrap();
-            assert!(writer.push_rows(&[1.0; 4]).is_err(), "no whole row");
+            assert!(writer.push_rows(&[1.0; 4]).is_err(), "not a complete row");
             assert!(writer.push_rows(&[1.0; 9]).is_err(), "one row too many");
             assert!(writer.push_rows(&[f32::NAN; 3]).is_err(), "not a number");
             writer.push_rows(&[1.0; 3]).unwrap();
-            assert!(writer.finish().unwrap_err().to_string().contains("1 of 2 rows"), "{name}");
+            assert!(writer.finish().unwrap_err().to_string().contains("only 1 of 2 rows"), "{name}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
-    fn what_cannot_be_written_is_said_at_once() {
+    fn unsupported_formats_and_shapes_are_rejected_before_writing() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["z", "z.xlsx", "z.npy.gz", "z.txt"] {
             assert!(MatrixWriter::create(folder.path().join(name), layout(2, 3)).is_err(), "{name}");
@@ -228,6 +226,6 @@ mod tests {
         let ids = NodeIds::from_numbers(vec![4, 5]).unwrap();
         let three = MatrixLayout { ids: &ids, ..layout(3, 1) };
         let error = MatrixWriter::create(folder.path().join("z.csv"), three).err().unwrap();
-        assert_eq!(error.to_string(), "there are 2 ids for 3 rows to write");
+        assert_eq!(error.to_string(), "2 ids for 3 rows");
     }
 }

@@ -1,4 +1,4 @@
-//! Clusters of nodes: what a partition is, and the methods that make one.
+//! Partitions of the nodes into clusters, and the methods that compute them.
 
 mod affinity_gs;
 mod algebraic_jc;
@@ -38,17 +38,17 @@ use crate::{Error, Graph, Result, Seed};
 
 /// Splits the nodes of a graph into clusters.
 ///
-/// Every method gives the same bytes for the same seed, whatever the number of threads, and no
-/// method returns an empty cluster. Those that cannot promise the number of clusters asked for
-/// say so in their own documentation.
+/// Every method returns the same partition for the same seed and any number of threads, and none
+/// returns an empty cluster. Methods that may return another number of clusters than requested
+/// document it.
 pub trait Partitioner: Sync {
-    /// The clusters of `graph`, `clusters` of them.
+    /// Splits the nodes of `graph` into `clusters` clusters.
     fn partition(&self, graph: &Graph, clusters: usize, seed: Seed) -> Result<Partition>;
 }
 
-/// The assignment P' of nodes to clusters: node `v` lies in cluster `of(v)`.
+/// The assignment P' of nodes to clusters: node `v` belongs to cluster `of(v)`.
 ///
-/// Clusters are numbered from 0 and none is empty.
+/// Clusters are numbered from 0 without gaps, so none is empty.
 ///
 /// ```
 /// use structcomp::Partition;
@@ -67,11 +67,11 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// A partition from the cluster of each node; an error where a cluster is empty.
+    /// Creates a partition from the cluster of each node. Returns an error if a cluster is empty.
     pub fn new(cluster: Vec<u32>) -> Result<Self> {
         let clusters = cluster.iter().max().map_or(0, |&last| last as usize + 1);
         let empty = |at: usize| {
-            Error::Input(format!("cluster {at} of {clusters} is empty; number the clusters without gaps"))
+            Error::Input(format!("cluster {at} of {clusters} is empty; number clusters from 0 without gaps"))
         };
         let nodes = cluster.len();
         if clusters > nodes {
@@ -87,8 +87,8 @@ impl Partition {
         }
     }
 
-    /// A partition from any numbers, equal for nodes of the same cluster. Clusters are renumbered
-    /// from 0 in the order of these numbers, so gaps close.
+    /// Creates a partition from arbitrary labels, equal for nodes of the same cluster. Clusters are
+    /// renumbered from 0 in ascending order of their labels.
     pub fn renumbered(mut label: Vec<u32>) -> Self {
         let mut names = label.clone();
         names.sort_unstable();
@@ -114,12 +114,12 @@ impl Partition {
         Self { cluster, starts, members }
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.cluster.len()
     }
 
-    /// How many clusters there are; none of them is empty.
+    /// The number of clusters.
     pub fn clusters(&self) -> usize {
         self.starts.len() - 1
     }
@@ -139,46 +139,44 @@ impl Partition {
         &self.members[self.starts[cluster as usize] as usize..self.starts[cluster as usize + 1] as usize]
     }
 
-    /// How many nodes each cluster has.
+    /// The number of nodes in each cluster.
     pub fn sizes(&self) -> impl Iterator<Item = usize> + '_ {
         self.starts.windows(2).map(|range| (range[1] - range[0]) as usize)
     }
 
-    /// The nodes in the order of their clusters.
+    /// All nodes, grouped by cluster.
     pub fn by_cluster(&self) -> &[u32] {
         &self.members
     }
 }
 
-/// How much larger than the average a cluster may be, unless said otherwise: a tenth is one node in
-/// clusters of ten, the least that leaves a choice.
+/// The default imbalance. In clusters of ten nodes it allows one node more than the average, the
+/// least that leaves the partitioner any freedom.
 const IMBALANCE: f64 = 0.1;
 
-/// Refuses a number of clusters that no partition of `nodes` nodes can have.
 fn check_clusters(nodes: usize, clusters: usize) -> Result<()> {
     match clusters {
-        _ if nodes == 0 => Err(Error::Input("the graph has no nodes to put into clusters".into())),
-        0 => Err(Error::Input("the number of clusters must be at least 1".into())),
+        _ if nodes == 0 => Err(Error::Input("cannot partition a graph that has no nodes".into())),
+        0 => Err(Error::Input("the number of clusters must be at least 1, got 0".into())),
         _ if clusters > nodes => Err(Error::Input(format!(
-            "{clusters} clusters cannot be made of {nodes} nodes without empty ones; ask for at most {nodes}"
+            "cannot split {nodes} nodes into {clusters} non-empty clusters; use at most {nodes}"
         ))),
         _ => Ok(()),
     }
 }
 
-/// Refuses node weights that do not fit the graph.
 fn check_node_weights(weights: &[u32], nodes: usize) -> Result<&[u32]> {
     if weights.len() != nodes {
-        return Err(Error::Input(format!("there are {} node weights for {nodes} nodes", weights.len())));
+        return Err(Error::Input(format!("got {} node weights for {nodes} nodes", weights.len())));
     }
     if weights.contains(&0) {
-        return Err(Error::Input("a node weight is 0; weights must be positive".into()));
+        return Err(Error::Input("node weights must be positive, got 0".into()));
     }
     Ok(weights)
 }
 
-/// The largest size that a cluster may have, where all nodes together have size `total` and the
-/// heaviest `heaviest`: `max_size`, or the average and a share of it more, rounded up.
+/// The maximum cluster size, for nodes of total weight `total` and maximum weight `heaviest`:
+/// `max_size` if given, otherwise `(1 + imbalance)` times the average, rounded up.
 fn limit_on_size(
     total: u64,
     heaviest: u64,
@@ -187,25 +185,29 @@ fn limit_on_size(
     max_size: Option<usize>,
 ) -> Result<u32> {
     if !(imbalance.is_finite() && imbalance >= 0.0) {
-        return Err(Error::Input(format!("the imbalance must be 0 or more, not {imbalance}")));
+        return Err(Error::Input(format!("imbalance must be at least 0, got {imbalance}")));
     }
     let average = total as f64 / clusters as f64;
     let fair = (average * (1.0 + imbalance)).ceil();
     let limit = match max_size {
         Some(limit) => limit as u64,
         None if heaviest == 1 => fair as u64,
-        // Nodes of different weight can always be packed if the heaviest fits on top.
+        // Nodes of different weights can always be packed if the heaviest one fits on top of the average.
         None => fair.max(average + heaviest as f64) as u64,
     };
     if limit.saturating_mul(clusters as u64) < total || limit < heaviest {
         let least = total.div_ceil(clusters as u64).max(heaviest);
         return Err(Error::Input(format!(
-            "{clusters} clusters of at most {limit} cannot hold a graph of size {total}; allow at least {least}"
+            "{clusters} clusters of size at most {limit} cannot hold nodes of total size {total}; \
+             allow a size of at least {least}"
         )));
     }
     let limit = limit.min(total);
     u32::try_from(limit).map_err(|_| {
-        Error::Input(format!("a cluster of size {limit} is too large; scale the node weights down"))
+        Error::Input(format!(
+            "maximum cluster size {limit} exceeds {}; scale the node weights down",
+            u32::MAX
+        ))
     })
 }
 
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_refused_or_closed() {
+    fn gaps_are_rejected_or_closed() {
         assert!(Partition::new(vec![0, 2]).unwrap_err().to_string().contains("cluster 1 of 3 is empty"));
         assert!(Partition::new(vec![0, u32::MAX]).is_err());
         let closed = Partition::renumbered(vec![7, 2, u32::MAX, 7]);
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_numbers_of_clusters_are_refused() {
+    fn impossible_numbers_of_clusters_are_rejected() {
         assert!(check_clusters(3, 4).unwrap_err().to_string().contains("at most 3"));
         assert!(check_clusters(3, 0).is_err() && check_clusters(0, 1).is_err());
         assert!(check_clusters(3, 3).is_ok() && check_clusters(3, 1).is_ok());

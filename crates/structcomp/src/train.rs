@@ -5,17 +5,15 @@ mod checkpoint;
 mod contract;
 #[cfg(test)]
 mod goldens;
-mod plan;
-mod settings;
 mod stop;
 #[cfg(test)]
 mod tests;
 mod trainer;
 
-pub(crate) use plan::Plan;
-pub use settings::Training;
-pub use stop::Stop;
 pub use trainer::{Epoch, Trainer};
+
+#[cfg(test)]
+use crate::Training;
 
 /// Training that ran to its end.
 #[cfg(test)]

@@ -1,19 +1,20 @@
-//! What every partitioner promises, on graphs of every kind and on the published datasets.
+//! The contract of every partitioner, on unusual, random, synthetic and published graphs.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // tests panic to fail and report what they skip
 
+#[cfg(feature = "metis")]
 mod published;
 
 use proptest::prelude::*;
-use std::path::Path;
-use structcomp::{EdgeList, Graph, METHODS, Partition, Partitioning, Quality, Refine, Result, Seed, data};
+use structcomp::data::{FeatureKind, Synthetic};
+use structcomp::{EdgeList, Graph, METHODS, Partition, Partitioning, Quality, Refine, Result, Seed};
 
-/// Methods that may return fewer clusters than asked for.
+/// Methods that may return fewer clusters than requested.
 const INEXACT: &[&str] = &["metis", "metis-recursive", "metis-strict"];
-/// Methods whose clusters never exceed the limit on their size.
+/// Methods that never exceed the size limit.
 const LIMITED: &[&str] = &["multilevel", "label-propagation"];
 
-/// METIS k-way starts its own generator anew where clusters have fewer than 30 nodes.
+/// METIS k-way ignores the seed for clusters of fewer than 30 nodes.
 const SEEDLESS: &str = "metis";
 
 fn config(method: &str, clusters: usize) -> Partitioning {
@@ -24,8 +25,8 @@ fn partition(method: &str, graph: &Graph, clusters: usize) -> Result<Partition> 
     config(method, clusters).partition(graph, Seed(0))
 }
 
-/// Every node in a cluster, no cluster empty, as many as asked for, none too large, and the cut as
-/// counted edge by edge.
+/// Checks that every node has a cluster, that the number and sizes of clusters are as requested, and that
+/// the cut matches a count over all edges.
 fn check(method: &str, what: &str, graph: &Graph, clusters: usize) {
     let partition = partition(method, graph, clusters).unwrap();
     let context = format!("{method} on {what} into {clusters}");
@@ -55,8 +56,8 @@ fn weighted(nodes: usize, edges: &[(u32, u32, f32)]) -> Graph {
     EdgeList::from_weighted(edges.iter().map(entry).collect()).build(nodes).unwrap().0
 }
 
-/// Graphs that go wrong first, each with a name.
-fn odd_graphs() -> Vec<(&'static str, Graph)> {
+/// Unusual graphs, each with a name.
+fn unusual_graphs() -> Vec<(&'static str, Graph)> {
     let plain = |nodes: usize, edges: &[(u32, u32)]| Graph::from_edges(nodes, edges).unwrap();
     let star: Vec<_> = (1..60).map(|leaf| (0, leaf)).collect();
     let clique: Vec<_> = (0..25).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
@@ -80,9 +81,9 @@ fn odd_graphs() -> Vec<(&'static str, Graph)> {
 }
 
 #[test]
-fn odd_graphs_are_split_as_asked() {
+fn unusual_graphs_are_split_as_requested() {
     for method in METHODS {
-        for (what, graph) in odd_graphs() {
+        for (what, graph) in unusual_graphs() {
             let nodes = graph.nodes();
             for clusters in [1, 2, nodes / 10, nodes / 3, nodes / 2, nodes - nodes / 10, nodes] {
                 if (1..=nodes).contains(&clusters) {
@@ -96,7 +97,7 @@ fn odd_graphs_are_split_as_asked() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn random_graphs_are_split_as_asked(
+    fn random_graphs_are_split_as_requested(
         nodes in 1usize..150,
         edges in prop::collection::vec((0u32..150, 0u32..150, 1u8..4), 0..500),
         share in 0.0f64..1.0,
@@ -116,9 +117,8 @@ proptest! {
     }
 }
 
-// The inputs on which METIS itself crashes, reports a negative cut or returns fewer parts.
+// Inputs on which METIS itself crashes, reports a negative cut or returns fewer clusters.
 
-/// Splits a graph with every method.
 fn with_every_method(graph: &Graph, clusters: usize) -> Vec<Result<Partition>> {
     METHODS.iter().map(|method| partition(method.name, graph, clusters)).collect()
 }
@@ -126,7 +126,7 @@ fn with_every_method(graph: &Graph, clusters: usize) -> Vec<Result<Partition>> {
 #[test]
 fn metis_crash_directed_input() {
     let graph = Graph::from_edges(40, &(0..39).map(|u| (u, u + 1)).collect::<Vec<_>>()).unwrap();
-    assert!((0..39).all(|u| graph.has_edge(u + 1, u)), "both directions are there");
+    assert!((0..39).all(|u| graph.has_edge(u + 1, u)), "both directions are stored");
     with_every_method(&graph, 4).into_iter().for_each(|partition| assert_eq!(partition.unwrap().nodes(), 40));
 }
 
@@ -185,58 +185,64 @@ fn metis_crash_a_graph_without_edges() {
     }
 }
 
-/// The published datasets with the paper's number of clusters, or a tenth of the nodes.
-const PUBLISHED: [(&str, usize); 8] = [
-    ("cora", 300),
-    ("citeseer", 300),
-    ("pubmed", 2000),
-    ("amazon-photo", 700),
-    ("amazon-computers", 1300),
-    ("chameleon", 227),
-    ("squirrel", 520),
-    ("actor", 760),
-];
-
-fn load(folder: &Path, name: &str) -> Graph {
-    data::load(name, folder, Seed(0), &data::Options::default()).unwrap().graph
+/// Graphs large enough that parallel loops have several tasks: a sparse one, which multilevel improves by
+/// V-cycles, with rings and isolated nodes as further components; and a dense one.
+fn large_graphs() -> [(&'static str, Graph); 2] {
+    let synthetic = |nodes, edges| {
+        let features = FeatureKind::Gaussian { width: 1 };
+        let model = Synthetic { features, nodes, edges, ..Synthetic::default() };
+        model.generate(Seed(0)).unwrap().graph
+    };
+    let ring = |first: u32| (0..30).map(move |i| (first + i, first + (i + 1) % 30));
+    let rings = (0..20).flat_map(|at| ring(9000 + 30 * at));
+    let sparse: Vec<_> = synthetic(9000, 22_500).edge_iter().chain(rings).collect();
+    let sparse = Graph::from_edges(9650, &sparse).unwrap();
+    [("a sparse graph", sparse), ("a dense graph", synthetic(4000, 60_000))]
 }
 
 #[test]
 fn threads_change_nothing_and_seeds_do() {
-    let Some(folder) = published::folder() else { return };
-    let pools: Vec<_> =
-        [1, 2, 3, 8].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap()).into();
-    for (name, clusters) in PUBLISHED {
-        let graph = load(&folder, name);
-        for method in METHODS {
-            let run = |seed| config(method.name, clusters).partition(&graph, Seed(seed)).unwrap();
-            let first = pools[0].install(|| run(0));
-            // METIS has one thread whatever it is given, and is slow.
-            let others = if INEXACT.contains(&method.name) { &pools[3..] } else { &pools[1..] };
-            for pool in others {
-                assert!(pool.install(|| run(0)) == first, "{} on {name}", method.name);
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let (one, three) = (pool(1), pool(3));
+    let of = |name: &str| Partitioning { method: name.to_owned(), ..Partitioning::default() };
+    let objective = Partitioning { refine: Refine::Objective, ..of("multilevel") };
+    let configs: Vec<_> = METHODS.iter().map(|method| of(method.name)).chain([objective]).collect();
+    for (what, graph) in large_graphs() {
+        for config in &configs {
+            // METIS has one thread and is slow.
+            if INEXACT.contains(&config.method.as_str()) && graph.nodes() > 4000 {
+                continue;
             }
-            if method.name != SEEDLESS {
-                assert!(run(1) != first, "{} on {name}: the seed changes nothing", method.name);
+            let context = format!("{} for {:?} on {what}", config.method, config.refine);
+            let run = |seed| config.partition(&graph, Seed(seed)).unwrap();
+            let first = one.install(|| run(0));
+            assert!(three.install(|| run(0)) == first, "{context}: depends on the number of threads");
+            if config.method != SEEDLESS {
+                assert!(run(1) != first, "{context}: does not depend on the seed");
             }
         }
-        let objective = Partitioning { refine: Refine::Objective, ..config("multilevel", clusters) };
-        let run = || objective.partition(&graph, Seed(0)).unwrap();
-        let first = pools[0].install(run);
-        assert!(pools[1..].iter().all(|pool| pool.install(run) == first), "for the objective on {name}");
     }
 }
 
 #[cfg(feature = "metis")]
 #[test]
 fn multilevel_is_as_good_as_metis_at_the_size_of_its_largest_cluster() {
+    use structcomp::data::{Options, open};
+    // With the paper's number of clusters.
+    const PUBLISHED: [(&str, usize); 5] = [
+        ("cora", 300),
+        ("citeseer", 300),
+        ("pubmed", 2000),
+        ("amazon-photo", 700),
+        ("amazon-computers", 1300),
+    ];
     let Some(folder) = published::folder() else { return };
     let (mut no_worse_cut, mut no_worse_gap) = (0, 0);
-    for (name, clusters) in &PUBLISHED[..5] {
-        let graph = load(&folder, name);
+    for (name, clusters) in PUBLISHED {
+        let graph = open(folder.join(name), &Options::default()).unwrap().graph;
         let quality = |partition: &Partition| Quality::of(&graph, partition, None).unwrap();
-        let metis = quality(&partition("metis", &graph, *clusters).unwrap());
-        let limited = Partitioning { max_size: Some(metis.largest), ..config("multilevel", *clusters) };
+        let metis = quality(&partition("metis", &graph, clusters).unwrap());
+        let limited = Partitioning { max_size: Some(metis.largest), ..config("multilevel", clusters) };
         let ours = quality(&limited.partition(&graph, Seed(0)).unwrap());
         assert!(ours.largest <= metis.largest, "{name}");
         assert!(ours.cut <= 1.02 * metis.cut, "{name}: {} against {}", ours.cut, metis.cut);

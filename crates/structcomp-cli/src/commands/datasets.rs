@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use structcomp::{
     data::{
         fetch::{FetchOptions, fetch},
-        named::{self, NamedDataset, Progress, Stage},
+        named::{self, NamedDataset, Progress, FileStage},
     },
     human_bytes,
 };
@@ -210,9 +210,9 @@ impl Verify {
 
 fn show(bar: &indicatif::ProgressBar, progress: Progress<'_>) {
     let stage = match progress.stage {
-        Stage::Download => "fetching",
-        Stage::Check => "checking",
-        Stage::Unpack => "unpacking",
+        FileStage::Download => "fetching",
+        FileStage::Check => "checking",
+        FileStage::Unpack => "unpacking",
     };
     bar.set_message(format!("{stage} {}", progress.file));
     bar.set_length(progress.total.unwrap_or(progress.done));

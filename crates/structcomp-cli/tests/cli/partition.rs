@@ -25,7 +25,7 @@ fn a_part_file_of_another_tool_is_measured() {
     assert!(said.contains("cut                   1  33.33 % of the edges"), "{said}");
     assert!(said.contains("‖P'Pᵀ − Â^3‖, standard error"), "{said}");
     let beside = ["partition", "edges.txt", "--method", "theirs.part", "-k", "3"];
-    assert!(failure(folder.path(), &beside).1.contains("no other setting"));
+    assert!(failure(folder.path(), &beside).1.contains("already defines the clusters"));
 }
 
 #[test]
@@ -51,12 +51,12 @@ fn wrong_settings_of_a_partition_are_told() {
         (&["-k", "5"][..], 1, "at most 4"),
         (&["-k", "0"], 1, "at least 1"),
         (&["--method", "magic"], 2, "label-propagation"),
-        (&["-k", "2", "--max-size", "1"], 1, "allow at least 2"),
-        (&["-k", "2", "--imbalance", "-1"], 1, "0 or more"),
-        (&["-k", "2", "--node-weights", "w.txt"], 1, "weights must be positive"),
+        (&["-k", "2", "--max-size", "1"], 1, "allow a size of at least 2"),
+        (&["-k", "2", "--imbalance", "-1"], 1, "imbalance must be at least 0"),
+        (&["-k", "2", "--node-weights", "w.txt"], 1, "weights must be positive, got 0"),
         (&["-k", "2", "--node-weights", "none.txt"], 1, "none.txt"),
-        (&["-k", "2", "--method", "random", "--refine", "objective"], 1, "no use for"),
-        (&["-k", "2", "--per-component"], 1, "multilevel"),
+        (&["-k", "2", "--method", "random", "--refine", "objective"], 1, "random does not support refinement"),
+        (&["-k", "2", "--per-component"], 1, "multilevel does not support per-component"),
         (&["-k", "2", "--out", "c.npy"], 1, ".part"),
     ] {
         let (status, error) = failure(folder.path(), &[&["partition", "edges.txt"], args].concat());

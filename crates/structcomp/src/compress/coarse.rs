@@ -1,29 +1,29 @@
-//! The graph between clusters, A_c.
+//! The coarse graph A_c, whose nodes are the clusters.
 
 use crate::{Csr, Graph, Partition, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// What an entry of A_c is.
+/// The edge weights of the coarse graph A_c.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoarseWeights {
-    /// 1 where any edge joins the clusters, as the authors' code has it.
+    /// 1 if any edge connects the clusters, as in the authors' code.
     #[default]
     Binary,
-    /// The weight of the edges between them: P'ᵀAP'.
+    /// The total weight of the edges between the clusters: P'ᵀAP'.
     Count,
-    /// Their mean over pairs of members, as the paper writes: PᵀAP.
+    /// The mean over all pairs of members: PᵀAP, as in the paper.
     Mean,
 }
 
-/// How the graph between clusters is made.
+/// How the coarse graph is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Coarsening {
-    /// The weights.
+    /// The edge weights.
     pub weights: CoarseWeights,
-    /// Whether a cluster with edges inside has a self loop.
+    /// Whether a cluster with inner edges has a self-loop.
     pub self_loops: bool,
 }
 
@@ -34,7 +34,7 @@ impl Default for Coarsening {
 }
 
 impl Coarsening {
-    /// A_c, symmetric, one row a cluster.
+    /// A_c, a symmetric matrix with one row per cluster.
     pub fn adjacency(&self, graph: &Graph, partition: &Partition) -> Result<Csr> {
         let clusters = partition.clusters();
         let row = |sums: &mut Vec<f64>, cluster: usize| {

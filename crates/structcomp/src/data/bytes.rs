@@ -1,4 +1,4 @@
-//! The bytes of a file, decompressed if need be, and a first look at what it is.
+//! Contents of files, decompressed if necessary, and the first bytes for format detection.
 
 use crate::{Budget, Error, MappedFile, Result};
 use std::{
@@ -7,14 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file's contents: mapped as they are, or decompressed into memory.
+/// A file's contents, memory-mapped or decompressed into memory.
 pub(crate) enum Bytes {
     Mapped(MappedFile),
     Owned(Vec<u8>),
 }
 
 impl Bytes {
-    /// Opens a file; gzip and Zstandard are undone, whatever the file is called.
+    /// Opens a file; gzip and Zstandard are detected by content.
     pub(crate) fn open(path: &Path, budget: &Budget) -> Result<Self> {
         let file = MappedFile::open(path)?;
         if let Some(decoder) = decoder(&file) {
@@ -35,7 +35,7 @@ impl Deref for Bytes {
     }
 }
 
-/// Reads to the end, but never more than the budget allows.
+/// Reads to the end, up to the memory limit.
 pub(crate) fn read_all(source: impl Read, path: &Path, budget: &Budget) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source
@@ -57,20 +57,20 @@ fn decoder<'a>(bytes: &'a [u8]) -> Option<Box<dyn Read + 'a>> {
     }
 }
 
-/// What can be seen of a file or folder without reading it: enough to tell its format.
-pub(crate) struct Head {
+/// The part of a file or folder that is needed to detect its format.
+pub(crate) struct FileHead {
     pub(crate) path: PathBuf,
     /// Names in a folder, sorted; empty for a file.
     pub(crate) names: Vec<String>,
     /// The first bytes of a file, decompressed.
     pub(crate) bytes: Vec<u8>,
-    /// For those who must read on to tell.
+    /// For formats that must read more to be sure.
     pub(crate) budget: Budget,
 }
 
 const HEAD_BYTES: u64 = 1 << 16;
 
-impl Head {
+impl FileHead {
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let (path, budget) = (path.to_owned(), Budget::default());
         if path.is_dir() {
@@ -83,19 +83,19 @@ impl Head {
         let file = MappedFile::open(&path)?;
         let mut bytes = Vec::new();
         match decoder(&file) {
-            // What cannot be decompressed is told when the file is read.
+            // A file that cannot be decompressed is reported when it is read.
             Some(decoder) => drop(decoder.take(HEAD_BYTES).read_to_end(&mut bytes)),
             None => bytes.extend(file.iter().take(HEAD_BYTES as usize)),
         }
         Ok(Self { path, names: Vec::new(), bytes, budget })
     }
 
-    /// Whether a folder holds a file of this name.
+    /// Whether a folder contains this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.binary_search_by(|held| held.as_str().cmp(name)).is_ok()
     }
 
-    /// Whether this is a file that starts with text and not with binary data.
+    /// Whether this is a text file, judging by the first bytes.
     pub(crate) fn is_text(&self) -> bool {
         self.names.is_empty() && !self.bytes.is_empty() && !self.bytes.contains(&0)
     }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_and_zstd_are_undone_by_content() {
+    fn gzip_and_zstd_are_detected_by_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("plainly.named");
         let mut twice = gzip(b"0 1\n");
@@ -121,7 +121,7 @@ mod tests {
         for stored in [b"0 1\n1 2\n".to_vec(), twice, zstd::encode_all(&b"0 1\n1 2\n"[..], 3).unwrap()] {
             std::fs::write(&path, stored).unwrap();
             assert_eq!(&Bytes::open(&path, &Budget::default()).unwrap()[..], b"0 1\n1 2\n");
-            assert_eq!(Head::of(&path).unwrap().bytes, b"0 1\n1 2\n");
+            assert_eq!(FileHead::of(&path).unwrap().bytes, b"0 1\n1 2\n");
         }
     }
 

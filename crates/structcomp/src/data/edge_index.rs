@@ -1,8 +1,8 @@
-//! Edges as a numpy array of whole numbers: `edge_index` as PyTorch users have it, 2 x m, or m x 2.
+//! Edges as a NumPy array of integers: 2 x m, as PyTorch Geometric's `edge_index`, or m x 2.
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::{Bytes, Head},
+    bytes::{Bytes, FileHead},
     edges::RawEdges,
     npy::{Array, Kind},
 };
@@ -11,8 +11,8 @@ use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "edge-index",
-    about: "a numpy array of whole numbers, 2 x m or m x 2: the two ends of each edge",
-    recognizes: |head: &Head| head.bytes.starts_with(b"\x93NUMPY"),
+    about: "NumPy array of integers, 2 x m or m x 2: the two ends of each edge",
+    recognizes: |head: &FileHead| head.bytes.starts_with(b"\x93NUMPY"),
     read,
 };
 
@@ -25,22 +25,22 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
 
 fn edges(array: &Array<'_>, path: &Path, options: &Options) -> Result<RawEdges> {
     if !matches!(array.dtype.kind, Kind::Signed | Kind::Unsigned) {
-        let what = "holds no whole numbers: to read it as features, give the edges with --edges and this with --features";
+        let what = "contains no integers, so it is not a list of edges; features need a file of edges";
         return Err(Error::format(path, what));
     }
-    // Two edges make 2 x 2, which is read as 2 x m: how most arrays of edges are laid.
+    // Two edges make 2 x 2, which is read as 2 x m, the more common layout.
     let across = match array.shape[..] {
         [2, _] => true,
         [_, 2] => false,
         _ => {
-            let what = format!("has shape {:?} where 2 x m or m x 2 is expected for edges", array.shape);
+            let what = format!("has shape {:?}; expected 2 x m or m x 2 for edges", array.shape);
             return Err(Error::format(path, what));
         }
     };
     let numbers = array.to_i64(&options.budget)?;
     let count = numbers.len() / 2;
     if let Some(id) = numbers.iter().find(|&&id| id < 0) {
-        return Err(Error::format(path, format!("node ids cannot be negative, found {id}")));
+        return Err(Error::format(path, format!("expected non-negative node ids, found {id}")));
     }
     let small = numbers.iter().all(|&id| id <= u32::MAX as i64);
     options.budget.check_items("the edge list", count as u64, if small { 8 } else { 24 })?;
@@ -86,6 +86,6 @@ mod tests {
     fn other_shapes_and_negative_ids_are_errors() {
         assert!(edges_of(npy("(4,)", &[0, 1, 2, 3])).is_err());
         let error = edges_of(npy("(2, 1)", &[0, -1])).unwrap_err().to_string();
-        assert!(error.ends_with("edges.npy: node ids cannot be negative, found -1"), "{error}");
+        assert!(error.ends_with("edges.npy: expected non-negative node ids, found -1"), "{error}");
     }
 }

@@ -1,25 +1,25 @@
-//! Edges under the ids of their file, and how they become node numbers.
+//! Edges in terms of the ids in a file, and their translation to node numbers.
 
 use crate::{Error, NodeIds, Result, graph::EdgeList};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Edges as a file names them.
+/// Edges with the ids of the file.
 pub(crate) enum RawEdges {
     /// Ids below 2^32: `source << 32 | target`.
     Small(Vec<u64>),
-    /// The same, with weights.
+    /// Ids below 2^32 with weights.
     SmallWeighted(Vec<(u64, f32)>),
-    /// Any whole numbers.
+    /// Any integers.
     Large(Vec<([u64; 2], f32)>),
-    /// Text ids: places in a table of distinct names.
+    /// Text ids, as indices into a list of distinct names.
     Names(Vec<([u32; 2], f32)>, Vec<Box<str>>),
 }
 
-/// Which nodes there are, as far as a reader knows.
+/// The nodes, as far as a reader knows them.
 #[derive(Default)]
 pub(crate) enum Nodes {
-    /// Those that the edges name.
+    /// Those in the edges.
     #[default]
     FromEdges,
     /// `0..n`.
@@ -33,13 +33,13 @@ pub(crate) struct Resolved {
     pub(crate) edges: EdgeList,
     pub(crate) nodes: usize,
     pub(crate) ids: NodeIds,
-    /// Edges left out because they name a node that does not exist.
+    /// Edges dropped because one end is not a node.
     pub(crate) unknown: u64,
 }
 
 impl RawEdges {
-    /// Turns ids into node numbers. Nodes that only the edges name are numbered in the order of
-    /// their ids, so the order of the edges does not matter.
+    /// Translates ids to node numbers. Nodes taken from the edges are numbered in id order, so the order
+    /// of the edges does not matter.
     pub(crate) fn resolve(self, nodes: Nodes) -> Result<Resolved> {
         match nodes {
             Nodes::FromEdges => self.number_by_edges(),
@@ -67,7 +67,7 @@ impl RawEdges {
         }
     }
 
-    /// Renames both ends; edges with an end that has no number are left out and counted.
+    /// Translates both ends; edges with an end that is not a node are dropped and counted.
     fn map_ids(
         self,
         number: impl Fn(u64) -> Option<u32> + Sync,
@@ -129,7 +129,7 @@ impl RawEdges {
         }
         let present = Present::of(&self);
         if present.count() > crate::graph::MAX_NODES {
-            return Err(Error::Input(format!("{} nodes are more than 2^31", present.count())));
+            return Err(Error::Input(format!("{} nodes are more than the 2^31 supported", present.count())));
         }
         let nodes = present.count();
         let ids = NodeIds::from_numbers(present.ids())?;
@@ -141,7 +141,7 @@ impl RawEdges {
         Ok(done(edges, ids, nodes))
     }
 
-    /// The distinct ids that the edges name, in order, and how many there are.
+    /// The distinct ids in the edges, sorted, and their number.
     pub(crate) fn ids(&self) -> Result<(NodeIds, usize)> {
         if let Self::Names(_, names) = self {
             let mut names = names.clone();
@@ -153,7 +153,7 @@ impl RawEdges {
         Ok((NodeIds::from_numbers(present.ids())?, present.count()))
     }
 
-    /// The largest id that is a number, if there is an edge between numbers.
+    /// The largest integer id, if there is one.
     pub(crate) fn largest_id(&self) -> Option<u64> {
         let of_pair = |pair: u64| (pair >> 32).max(pair & 0xffff_ffff);
         match self {
@@ -164,7 +164,7 @@ impl RawEdges {
         }
     }
 
-    /// Calls `see` with every id that is a number, of a range of the edges.
+    /// Calls `see` with every integer id in a range of the edges.
     fn each_id(&self, range: std::ops::Range<usize>, mut see: impl FnMut(u64)) {
         let mut see_pair = |pair: u64| {
             see(pair >> 32);
@@ -180,7 +180,6 @@ impl RawEdges {
         }
     }
 
-    /// How many edges there are.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Small(pairs) => pairs.len(),
@@ -191,19 +190,19 @@ impl RawEdges {
     }
 }
 
-/// The set of ids that occur, and the place of each among them.
+/// The set of ids that occur, and the rank of each.
 enum Present {
-    /// For 32 ids at a time: how many ids lie before them, and below that one bit for each. One
-    /// word, so that finding a place reads memory once.
+    /// One word per 32 ids: the number of smaller ids in the upper half, and one bit per id in the lower
+    /// half. A rank needs a single memory access.
     Bits(Vec<u64>),
-    /// For ids too far apart for that.
+    /// For ids too sparse for that.
     Sorted(Vec<u64>),
 }
 
 impl Present {
     fn of(edges: &RawEdges) -> Self {
         let words = edges.largest_id().unwrap_or(0) / 32 + 1;
-        // The bits may take as much memory as the edges do, and always a few MiB.
+        // The bits may take as much memory as the edges, and always a few MiB.
         if words <= (edges.len() as u64).max(1 << 20) {
             Self::bits(edges, words as usize)
         } else {
@@ -212,8 +211,8 @@ impl Present {
     }
 
     fn bits(edges: &RawEdges, words: usize) -> Self {
-        // Each task has bits of its own: threads that share them wait for each other's caches. Together
-        // they take no more than half the memory of the edges.
+        // Each task has its own bits: sharing them would be slowed down by cache contention. Together they
+        // take at most half the memory of the edges.
         let tasks = (edges.len() / words).clamp(1, rayon::current_num_threads());
         let size = edges.len().div_ceil(tasks);
         let seen = |task: usize| {

@@ -1,4 +1,4 @@
-//! Named datasets over the network: every missing file, checked, whole or not at all.
+//! Downloads named datasets. Files are verified before they get their final names.
 
 #[cfg(feature = "download")]
 mod http;
@@ -9,18 +9,18 @@ use super::named::{NamedDataset, Progress};
 use crate::Result;
 use std::{path::Path, time::Duration};
 
-/// How to fetch.
+/// Options for downloads.
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
-    /// Put in place of scheme and host of every address: for a mirror that keeps the paths.
+    /// Replaces scheme and host of every URL, for a mirror with the same paths.
     pub base_url: Option<String>,
-    /// How long to wait for a connection, and again for the first answer on it.
+    /// Timeout for connecting, and again for the response headers.
     pub connect_timeout: Duration,
-    /// How long a transfer may stand still before it counts as cut off.
+    /// How long a transfer may make no progress before it counts as interrupted.
     pub stall_timeout: Duration,
-    /// How often to try again without any progress in between.
+    /// Number of retries without progress in between.
     pub retries: u32,
-    /// The pause before the first retry; it doubles from one to the next.
+    /// Pause before the first retry; it doubles each time.
     pub pause: Duration,
 }
 
@@ -36,30 +36,30 @@ impl Default for FetchOptions {
     }
 }
 
-/// What came of fetching a dataset.
+/// The result of a download.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fetched {
-    /// What was downloaded, in order.
+    /// The downloaded files, in order.
     pub files: Vec<FetchedFile>,
-    /// Optional files that could not be had, and files without a checksum to compare with.
+    /// Optional files that could not be downloaded, and files without a known checksum.
     pub warnings: Vec<String>,
 }
 
-/// A file that was downloaded.
+/// A downloaded file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchedFile {
-    /// Its name in the dataset's folder.
+    /// Name in the dataset's folder.
     pub name: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its SHA-256 in hexadecimal.
+    /// SHA-256 in hexadecimal.
     pub sha256: String,
 }
 
-/// Downloads what is missing of a dataset into its folder below `data_dir`.
+/// Downloads the missing files of a dataset into its folder below `data_dir`.
 ///
-/// A download that was cut off goes on where it stopped, also in a later run. Files get their names
-/// only after size and checksum were compared with the record.
+/// Interrupted downloads resume, also in a later run. A file gets its final name only after its size
+/// and checksum have been verified.
 #[cfg(feature = "download")]
 pub fn fetch(
     dataset: &NamedDataset,
@@ -73,7 +73,7 @@ pub fn fetch(
     Ok(job.fetched)
 }
 
-/// Says that this build cannot download.
+/// Fails, as this build cannot download.
 #[cfg(not(feature = "download"))]
 pub fn fetch(
     dataset: &NamedDataset,
@@ -86,7 +86,7 @@ pub fn fetch(
         return Ok(Fetched::default());
     }
     Err(crate::Error::Input(format!(
-        "this build cannot download (it lacks the cargo feature 'download'); put these files into {}: {}",
+        "this build cannot download (enable the feature 'download'); put these files into {}: {}",
         dataset.folder(data_dir).display(),
         super::named::listed(&missing)
     )))
@@ -133,14 +133,13 @@ mod online {
                     true => self.download(file),
                     false => Ok(()),
                 }) {
-                    self.fetched.warnings.push(format!("{}, which is optional: {error}", file.name));
+                    self.fetched.warnings.push(format!("optional file {}: {error}", file.name));
                 }
             }
             Ok(())
         }
 
-        /// Whether the file is missing. A file that is there but not the published one is the
-        /// user's, and an error.
+        /// Whether the file is missing. A file with other contents may be the user's, so it is an error.
         fn is_wanted(&mut self, file: &File) -> Result<bool> {
             let path = file.path_in(&self.folder);
             if file.sha256.is_none() && file.bytes.is_none() {
@@ -150,7 +149,8 @@ mod online {
                 FileState::Missing => Ok(true),
                 FileState::Ok | FileState::NotOnRecord { .. } => Ok(false),
                 differs => {
-                    let what = format!("is not the published file: {differs}; remove it to fetch it again");
+                    let what =
+                        format!("is not the published file: {differs}; delete it to download it again");
                     Err(Error::format(path, what))
                 }
             }
@@ -170,7 +170,7 @@ mod online {
             Ok(())
         }
 
-        /// An archive already in the folder, say put there by hand, is not downloaded again.
+        /// An archive that is already in the folder is not downloaded again.
         fn take_from(&mut self, archive: &File) -> Result<()> {
             if self.is_wanted(archive)? {
                 self.download(archive)?;
@@ -186,7 +186,7 @@ mod online {
             needed.filter(|file| !file.path_in(&self.folder).is_file()).collect()
         }
 
-        /// Adds to a failed download what can be done without a network.
+        /// Adds what the user can do to the error of a failed download.
         fn with_advice(&self, file: &File, error: Error) -> Error {
             let Error::Download { url, what } = error else { return error };
             let mut wanted = self.missing();
@@ -194,7 +194,8 @@ mod online {
                 wanted = vec![file];
             }
             let place = self.folder.display();
-            let what = format!("{what}; try again later, or put into {place}: {}", listed(&wanted));
+            let what =
+                format!("{what}; try again later, or put these files into {place}: {}", listed(&wanted));
             Error::Download { url, what }
         }
 
@@ -202,7 +203,7 @@ mod online {
             let NamedDataset { name, publisher, note, .. } = self.dataset;
             let note = note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
             Error::Input(format!(
-                "{name} cannot be fetched{note}; put into {}: {}; they come from {publisher}",
+                "{name} cannot be downloaded{note}; put these files by {publisher} into {}: {}",
                 self.folder.display(),
                 listed(&self.missing())
             ))

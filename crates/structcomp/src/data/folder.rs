@@ -1,6 +1,6 @@
-//! Our own dataset folder: a manifest, the graph file, numpy arrays and plain text.
+//! The dataset folder: a manifest, a graph file, NumPy arrays and text files.
 //!
-//! `docs/formats.md` describes the files. Graph and dense features are mapped, not read.
+//! `docs/formats.md` specifies the files. The graph and dense features are memory-mapped.
 
 mod array_writer;
 mod ids;
@@ -18,7 +18,7 @@ use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "structcomp",
-    about: "a folder with dataset.json and graph.scg, as this program writes it",
+    about: "dataset folder with dataset.json and graph.scg, as written by structcomp",
     recognizes: |head| head.has(MANIFEST) && head.has(GRAPH),
     read: read::read,
 };
@@ -32,18 +32,18 @@ pub(crate) const DATA: &str = "features.data.npy";
 pub(crate) const LABELS: &str = "labels.npy";
 const SPLITS: &str = "splits.json";
 const IDS: &str = "ids.txt";
-/// All that a dataset folder can hold.
+/// Every file that a dataset folder may contain.
 const FILES: [&str; 9] = [MANIFEST, GRAPH, FEATURES, INDPTR, INDICES, DATA, LABELS, SPLITS, IDS];
 const VERSION: u32 = 1;
 
-/// What `dataset.json` says. Files have fixed names; absent parts have no file.
+/// The contents of `dataset.json`. File names are fixed; absent parts have no file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     format: String,
     version: u32,
     pub(crate) name: String,
     pub(crate) synthetic: bool,
-    /// The generator's parameters and seed, for people.
+    /// Parameters and seed of the generator, for information.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) generator: Option<serde_json::Value>,
     pub(crate) nodes: u64,
@@ -70,7 +70,6 @@ pub(crate) struct LabelFile {
 }
 
 impl Manifest {
-    /// A manifest of a graph that has nothing else yet.
     pub(crate) fn new(name: &str, nodes: u64, edges: u64) -> Self {
         Self {
             format: FORMAT.name.into(),
@@ -101,7 +100,7 @@ impl Manifest {
         if kind.format != FORMAT.name || kind.version != VERSION {
             let Kind { format, version } = kind;
             let what = format!(
-                "is of format '{format}' version {version}; this program reads '{}' version {VERSION}",
+                "has format '{format}' version {version}; expected '{}' version {VERSION}",
                 FORMAT.name
             );
             return Err(Error::format(&path, what));
@@ -111,10 +110,10 @@ impl Manifest {
 }
 
 impl Dataset {
-    /// Writes everything but repairs and origin as a folder that [`open`](super::open) reads.
+    /// Writes everything except repairs and origin as a folder that [`open`](super::open) reads.
     ///
-    /// The folder appears whole or not at all. An earlier dataset folder in its place is
-    /// replaced; a folder that holds anything else is refused.
+    /// The write is atomic. An existing dataset folder is replaced; a folder with any other content is an
+    /// error.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
         let writer = FolderWriter::create(folder.as_ref())?;
         let mut manifest = Manifest::new(&self.name, self.graph.nodes() as u64, self.graph.edges() as u64);
@@ -158,7 +157,7 @@ fn save_features(writer: &FolderWriter, features: &Features) -> Result<FeatureFi
     }
 }
 
-/// The three arrays of sparse features, as scipy names them.
+/// The three arrays of a CSR matrix, named as in scipy.
 pub(crate) struct SparseWriter {
     indptr: ArrayWriter,
     indices: ArrayWriter,
@@ -176,7 +175,7 @@ impl SparseWriter {
         Ok(Self { indptr, indices, data, rows: 0, entries: 0 })
     }
 
-    /// Appends rows: where each ends among all entries, and the entries.
+    /// Appends rows: the end of each among all entries, and the entries.
     pub(crate) fn push(&mut self, ends: &[u64], indices: &[u32], values: &[f32]) -> Result<()> {
         self.rows += ends.len() as u64;
         self.entries += indices.len() as u64;
@@ -185,7 +184,6 @@ impl SparseWriter {
         self.data.push(values)
     }
 
-    /// How many entries there are so far.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
     }

@@ -1,12 +1,12 @@
-//! The `.npz` files of gnn-benchmark (Amazon, Coauthor, Cora-ML and others): adjacency and
-//! attributes as the arrays of CSR matrices, and labels.
+//! The `.npz` files of gnn-benchmark (Amazon, Coauthor, Cora-ML and others): adjacency and attributes
+//! as CSR arrays, and labels.
 //!
-//! Attributes are taken as they are. The paper's loader sets X to X > 0 for Photo and Computers,
-//! whose published values are 0 and 1 already; the counts of other files carry meaning.
+//! Attributes are read as they are. The paper's loader sets X to X > 0 for Photo and Computers, whose
+//! published values are 0 and 1 already; counts in other files carry information.
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::Head,
+    bytes::FileHead,
     edges::Nodes,
     npz::Archive,
     sparse_arrays::{Layout, SparseArrays},
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const FORMAT: Format = Format {
     name: "gnn-benchmark",
-    about: "an .npz of adj_*, attr_* and labels as in gnn-benchmark, or a folder with one",
+    about: ".npz with adj_*, attr_* and labels as in gnn-benchmark, or a folder with one",
     recognizes,
     read,
 };
 
-fn recognizes(head: &Head) -> bool {
+fn recognizes(head: &FileHead) -> bool {
     match head.names.is_empty() {
         true => Archive::of_head(head).is_some_and(|archive| is_one(&archive)),
         false => only_in(&head.path, &head.names).is_some(),
@@ -32,7 +32,7 @@ fn is_one(archive: &Archive) -> bool {
     ["adj_indices", "adj_indptr", "adj_shape"].iter().all(|name| archive.has(name))
 }
 
-/// The one such file of a folder.
+/// The only such file in a folder.
 fn only_in(folder: &Path, names: &[String]) -> Option<PathBuf> {
     let archives = names.iter().filter(|name| name.ends_with(".npz")).map(|name| folder.join(name));
     let mut found = archives.filter(|path| Archive::open(path, &Budget::default()).is_ok_and(|a| is_one(&a)));
@@ -41,8 +41,8 @@ fn only_in(folder: &Path, names: &[String]) -> Option<PathBuf> {
 
 fn read(path: &Path, options: &Options) -> Result<Parts> {
     let path = match path.is_dir() {
-        true => only_in(path, &Head::of(path)?.names)
-            .ok_or_else(|| Error::format(path, "does not hold exactly one gnn-benchmark .npz file"))?,
+        true => only_in(path, &FileHead::of(path)?.names)
+            .ok_or_else(|| Error::format(path, "does not contain exactly one gnn-benchmark .npz file"))?,
         false => path.to_owned(),
     };
     let budget = &options.budget;
@@ -64,7 +64,7 @@ fn features(archive: &Archive, nodes: usize, budget: &Budget) -> Result<Option<F
     let check = |name: &str, rows: usize| match rows == nodes {
         true => Ok(()),
         false => {
-            let what = format!("has {rows} rows, but adj_shape says {nodes} nodes");
+            let what = format!("has {rows} rows, but adj_shape has {nodes} nodes");
             Err(Error::format(archive.path_of(name), what))
         }
     };
@@ -92,7 +92,7 @@ fn labels(
     notes: &mut Vec<String>,
 ) -> Result<Option<Labels>> {
     if archive.has("labels_data") {
-        let what = "is a matrix of several labels a node, which is not supported";
+        let what = "has several labels per node; multi-label data is not supported";
         return Err(Error::format(archive.path_of("labels_data"), what));
     }
     if !archive.has("labels") {
@@ -102,7 +102,7 @@ fn labels(
     let wrong = |what: String| Error::format(archive.path_of("labels"), what);
     if array.rows_cols()? != (nodes, 1) {
         return Err(wrong(format!(
-            "has the shape {:?}; one label for each of {nodes} nodes is needed",
+            "has shape {:?}; expected one label for each of {nodes} nodes",
             array.shape
         )));
     }
@@ -110,16 +110,20 @@ fn labels(
     if !archive.has("class_names") {
         return Ok(Some(labels));
     }
-    // Names are an extra, often pickled, and no reason to refuse the data.
+    // Class names are optional and often pickled, so their absence is not an error.
     match archive.array("class_names").and_then(|names| names.to_strings(budget)) {
         Ok(names) if names.len() >= labels.classes() => labels.with_names(names).map(Some),
         Ok(names) => {
-            notes.push(format!("{} class names for {} classes were skipped", names.len(), labels.classes()));
+            notes.push(format!(
+                "the class names were ignored: {} names for {} classes",
+                names.len(),
+                labels.classes()
+            ));
             Ok(Some(labels))
         }
         Err(error) => {
             let why = if let Error::Format { what, .. } = error { what } else { error.to_string() };
-            notes.push(format!("the class names were skipped: the array {why}"));
+            notes.push(format!("the class names were ignored: the array {why}"));
             Ok(Some(labels))
         }
     }
@@ -160,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_are_put_together() {
+    fn adjacency_attributes_and_labels_are_read() {
         let data = open(&with("", &[])).unwrap();
         assert_eq!(data.graph.edge_iter().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
         assert_eq!(data.features.unwrap().to_dense().values(), [0.0, 4.0, 0.0, 0.0, 5.0, 0.0]);
@@ -171,11 +175,11 @@ mod tests {
     #[test]
     fn parts_of_different_sizes_and_labels_out_of_range_are_errors() {
         for (name, items, said) in [
-            ("attr_shape", &[2, 2][..], "attr_shape: has 2 rows, but adj_shape says 3 nodes"),
-            ("labels", &[0, 1], "labels: has the shape [2]; one label for each of 3 nodes is needed"),
+            ("attr_shape", &[2, 2][..], "attr_shape: has 2 rows, but adj_shape has 3 nodes"),
+            ("labels", &[0, 1], "labels: has shape [2]; expected one label for each of 3 nodes"),
             ("labels", &[0, 1, 1 << 40], "labels: class number 1099511627776 is too large"),
-            ("attr_indices", &[1, 2], "attr_indices: item 1 is 2, not one of 0..2"),
-            ("adj_indices", &[1, -1], "adj_indices: item 1 is -1, not one of 0..3"),
+            ("attr_indices", &[1, 2], "attr_indices: item 1 is 2, outside 0..2"),
+            ("adj_indices", &[1, -1], "adj_indices: item 1 is -1, outside 0..3"),
         ] {
             let error = open(&with(name, items)).unwrap_err().to_string();
             assert!(error.ends_with(said), "{error}");

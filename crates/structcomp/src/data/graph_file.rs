@@ -1,13 +1,13 @@
-//! Our own `.scg` graph as a dataset without features.
+//! A binary `.scg` graph as a dataset without features.
 
-use super::{EdgeSource, Format, Options, Parts, bytes::Head};
+use super::{EdgeSource, Format, Options, Parts, bytes::FileHead};
 use crate::{Graph, NodeIds, Result, graph::MAGIC};
 use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "scg",
-    about: "our binary graph, mapped and not read",
-    recognizes: |head: &Head| head.bytes.starts_with(MAGIC),
+    about: "binary graph written by structcomp, memory-mapped",
+    recognizes: |head: &FileHead| head.bytes.starts_with(MAGIC),
     read,
 };
 

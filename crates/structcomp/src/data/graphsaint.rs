@@ -1,6 +1,6 @@
-//! GraphSAINT's folders (Flickr, Reddit): adjacency, features, a map of classes and roles.
+//! GraphSAINT folders (Flickr, Reddit): adjacency, features, class map and roles.
 
-use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::Head, edges::Nodes};
+use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::FileHead, edges::Nodes};
 use super::{npy, npz::Archive, scipy_npz};
 use crate::{Budget, Error, Features, Labels, Result, Split, SplitSet};
 use serde::{
@@ -11,8 +11,8 @@ use std::{fmt, path::Path};
 
 pub(crate) const FORMAT: Format = Format {
     name: "graphsaint",
-    about: "a folder with adj_full.npz, feats.npy, class_map.json and role.json",
-    recognizes: |head: &Head| {
+    about: "folder with adj_full.npz, feats.npy, class_map.json and role.json",
+    recognizes: |head: &FileHead| {
         head.has("adj_full.npz") && (head.has("role.json") || head.has("class_map.json"))
     },
     read,
@@ -24,7 +24,7 @@ fn read(folder: &Path, options: &Options) -> Result<Parts> {
     let archive = Archive::open(&path, budget)?;
     let adjacency = scipy_npz::open(&archive, budget)?;
     let nodes = adjacency.rows;
-    // The authors read the matrix as true and false: an entry is an edge whatever its value.
+    // GraphSAINT treats the matrix as boolean: every stored entry is an edge.
     let edges = EdgeSource::Raw(adjacency.edges(false)?);
     let mut parts = Parts { nodes: Nodes::Count(nodes), edges, files: vec![path], ..Parts::default() };
     let present = |name: &str| Some(folder.join(name)).filter(|path| path.exists());
@@ -42,7 +42,9 @@ fn read(folder: &Path, options: &Options) -> Result<Parts> {
     }
     if let Some(path) = present("adj_train.npz") {
         let listed = scipy_npz::open(&Archive::open(&path, budget)?, budget)?.entries()?;
-        parts.notes.push(format!("adj_train.npz lists {listed} directed edges; only adj_full.npz is used"));
+        parts
+            .notes
+            .push(format!("adj_train.npz ({listed} directed edges) was ignored; adj_full.npz is used"));
     }
     Ok(parts)
 }
@@ -56,12 +58,17 @@ fn read_classes(path: &Path, nodes: usize, budget: &Budget) -> Result<Labels> {
     let ClassMap(classes) = read_json(path, budget)?;
     budget.check_items("labels", nodes as u64, 8)?;
     let mut class_of = vec![None; nodes];
-    for (node, Class(class)) in classes {
+    for (node, ClassNumber(class)) in classes {
         let place = usize::try_from(node).ok().and_then(|node| class_of.get_mut(node));
         match place.map(|place| place.replace(class)) {
             Some(None) => {}
-            Some(Some(_)) => return Err(Error::format(path, format!("names node {node} twice"))),
-            None => return Err(Error::format(path, format!("names node {node} of {nodes}"))),
+            Some(Some(_)) => return Err(Error::format(path, format!("contains node {node} twice"))),
+            None => {
+                return Err(Error::format(
+                    path,
+                    format!("contains node {node}, but there are only {nodes} nodes"),
+                ));
+            }
         }
     }
     Labels::new(class_of).map_err(|error| Error::format(path, error.to_string()))
@@ -80,8 +87,8 @@ fn read_roles(path: &Path, nodes: usize, budget: &Budget) -> Result<SplitSet> {
     Ok(SplitSet::named("roles", vec![split]))
 }
 
-/// Node ids, written as text, with their classes, in the order of the file.
-struct ClassMap(Vec<(u64, Class)>);
+/// Pairs of node and class, in file order. JSON keys are strings.
+struct ClassMap(Vec<(u64, ClassNumber)>);
 
 impl<'de> Deserialize<'de> for ClassMap {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -90,12 +97,12 @@ impl<'de> Deserialize<'de> for ClassMap {
             type Value = ClassMap;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a map of node ids to classes")
+                f.write_str("a map from node ids to classes")
             }
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<ClassMap, M::Error> {
                 let mut entries = Vec::new();
-                while let Some((id, class)) = map.next_entry::<std::borrow::Cow<str>, Class>()? {
+                while let Some((id, class)) = map.next_entry::<std::borrow::Cow<str>, ClassNumber>()? {
                     let wrong = |_| de::Error::custom(format!("'{id}' is not a node number"));
                     entries.push((id.parse().map_err(wrong)?, class));
                 }
@@ -107,25 +114,25 @@ impl<'de> Deserialize<'de> for ClassMap {
 }
 
 #[derive(Clone, Copy)]
-struct Class(u32);
+struct ClassNumber(u32);
 
-impl<'de> Deserialize<'de> for Class {
+impl<'de> Deserialize<'de> for ClassNumber {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct OneClass;
         impl<'de> Visitor<'de> for OneClass {
-            type Value = Class;
+            type Value = ClassNumber;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("a class number")
             }
 
-            fn visit_u64<E: de::Error>(self, class: u64) -> Result<Class, E> {
-                // The largest number stands for "unlabelled" in `Labels`.
+            fn visit_u64<E: de::Error>(self, class: u64) -> Result<ClassNumber, E> {
+                // `Labels` uses the largest number for unlabelled nodes.
                 let class = u32::try_from(class).ok().filter(|&class| class != u32::MAX);
-                class.map(Class).ok_or_else(|| E::custom("a class number is too large"))
+                class.map(ClassNumber).ok_or_else(|| E::custom("a class number is too large"))
             }
 
-            fn visit_seq<S: SeqAccess<'de>>(self, _: S) -> Result<Class, S::Error> {
+            fn visit_seq<S: SeqAccess<'de>>(self, _: S) -> Result<ClassNumber, S::Error> {
                 Err(de::Error::custom("nodes have lists of labels; multi-label data is not supported"))
             }
         }
@@ -175,19 +182,23 @@ mod tests {
     }
 
     #[test]
-    fn wrong_classes_and_roles_are_named() {
+    fn wrong_classes_and_roles_are_reported() {
         let folder = folder();
         for (name, text, said) in [
             ("class_map.json", r#"{"0": [0, 1]}"#, "multi-label data is not supported"),
-            ("class_map.json", r#"{"3": 0}"#, "names node 3 of 3"),
-            ("class_map.json", r#"{"0": 0, "0": 1}"#, "names node 0 twice"),
+            ("class_map.json", r#"{"3": 0}"#, "contains node 3, but there are only 3 nodes"),
+            ("class_map.json", r#"{"0": 0, "0": 1}"#, "contains node 0 twice"),
             ("class_map.json", r#"{"-1": 0}"#, "'-1' is not a node number"),
             ("class_map.json", r#"{"0": -1}"#, "expected a class number"),
             ("class_map.json", r#"{"0": 4294967295}"#, "too large"),
             ("class_map.json", r#"{"0": 4000000000}"#, "too large"),
             ("class_map.json", "[[[[[[", "expected a map"),
-            ("role.json", r#"{"tr": [0], "va": [0], "te": []}"#, "names node 0 twice"),
-            ("role.json", r#"{"tr": [3], "va": [], "te": []}"#, "names node 3 of 3"),
+            ("role.json", r#"{"tr": [0], "va": [0], "te": []}"#, "node 0 appears twice"),
+            (
+                "role.json",
+                r#"{"tr": [3], "va": [], "te": []}"#,
+                "contains node 3, but there are only 3 nodes",
+            ),
             ("role.json", r#"{"tr": [-1], "va": [], "te": []}"#, "invalid value"),
             ("role.json", r#"{"tr": []}"#, "missing field"),
         ] {

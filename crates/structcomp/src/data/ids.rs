@@ -1,22 +1,22 @@
-//! The users' own names for nodes, kept so that results come back under them.
+//! Node ids: the names that nodes have in the user's files. Results are written under the same ids.
 
 use crate::{Error, Result};
 use std::borrow::Cow;
 
-/// What the nodes are called in the files they came from.
+/// The ids of the nodes in the files they were read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum NodeIds {
-    /// Node `v` is called `v`.
+    /// Node `v` has id `v`.
     #[default]
     Implicit,
-    /// Whole numbers with gaps, or not in order.
+    /// Integers, with gaps or unordered.
     Numbers(Vec<u64>),
-    /// Any text.
+    /// Arbitrary strings.
     Names(Vec<Box<str>>),
 }
 
 impl NodeIds {
-    /// Ids from numbers, which must be distinct; `0, 1, 2, …` becomes [`NodeIds::Implicit`].
+    /// Ids from integers, which must be distinct; `0, 1, 2, …` becomes [`NodeIds::Implicit`].
     pub fn from_numbers(numbers: Vec<u64>) -> Result<Self> {
         if (0..).zip(&numbers).all(|(v, &number): (u64, _)| v == number) {
             return Ok(Self::Implicit);
@@ -27,7 +27,7 @@ impl NodeIds {
         }
     }
 
-    /// Ids from text, which must be distinct.
+    /// Ids from strings, which must be distinct.
     pub fn from_names(names: Vec<Box<str>>) -> Result<Self> {
         match first_repeat(&names) {
             Some(id) => Err(Error::Input(format!("the node id '{id}' appears twice"))),
@@ -44,7 +44,7 @@ impl NodeIds {
         }
     }
 
-    /// How many ids there are, unless they are implicit.
+    /// Number of ids, or `None` if they are implicit.
     pub fn len(&self) -> Option<usize> {
         match self {
             Self::Implicit => None,
@@ -53,7 +53,7 @@ impl NodeIds {
         }
     }
 
-    /// Whether there are ids and their number is zero.
+    /// Whether ids are explicit and there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }

@@ -1,8 +1,8 @@
-//! Class labels, where "unlabelled" is a state of its own.
+//! Class labels. A node may be unlabelled.
 
 use crate::{Error, Result};
 
-/// The class of each node that has one.
+/// The class of each labelled node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
     class: Vec<u32>,
@@ -13,11 +13,11 @@ pub struct Labels {
 const UNLABELLED: u32 = u32::MAX;
 
 impl Labels {
-    /// Labels from class numbers; the classes are `0..=` the largest.
+    /// Labels from class numbers; there are `max + 1` classes.
     pub fn new(class: impl IntoIterator<Item = Option<u32>>) -> Result<Self> {
         let class: Vec<u32> = class.into_iter().map(|class| class.unwrap_or(UNLABELLED)).collect();
         let classes = class.iter().filter(|&&c| c != UNLABELLED).max().map_or(0, |&c| c as usize + 1);
-        // A label for every node is the most there can be; more is a damaged file or node ids.
+        // More classes than nodes means a damaged file, or node ids in place of classes.
         if classes > class.len().max(1 << 16) {
             return Err(Error::Input(format!(
                 "class number {} is too large for {} nodes",
@@ -28,7 +28,7 @@ impl Labels {
         Ok(Self { class, classes, names: None })
     }
 
-    /// Labels from signed class numbers, where a negative one means unlabelled.
+    /// Labels from signed class numbers; negative means unlabelled.
     pub fn from_signed(class: impl IntoIterator<Item = i64>) -> Result<Self> {
         let number = |class: i64| match class {
             ..0 => Ok(None),
@@ -38,8 +38,8 @@ impl Labels {
         Self::new(class.map_err(|class| Error::Input(format!("class number {class} is too large")))?)
     }
 
-    /// Labels from names; classes are numbered in the order of the sorted names, and an empty
-    /// name means unlabelled. Whole numbers sort as numbers.
+    /// Labels from class names; an empty name means unlabelled. Classes are numbered in the order of the
+    /// sorted names, which are compared as integers if all are.
     pub fn from_names<S: AsRef<str>>(of_node: &[S]) -> Result<Self> {
         let mut names: Vec<&str> = of_node.iter().map(AsRef::as_ref).filter(|n| !n.is_empty()).collect();
         let order = |a: &&str, b: &&str| match (a.parse::<i64>(), b.parse::<i64>()) {
@@ -59,22 +59,22 @@ impl Labels {
         Ok(labels)
     }
 
-    /// The same labels with a name for each class.
+    /// The same labels, with a name for each class.
     pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
         if names.len() < self.classes {
-            return Err(Error::Input(format!("{} names for {} classes", names.len(), self.classes)));
+            return Err(Error::Input(format!("{} class names for {} classes", names.len(), self.classes)));
         }
         self.classes = names.len();
         self.names = Some(names);
         Ok(self)
     }
 
-    /// How many nodes there are, labelled or not.
+    /// Number of nodes, labelled or not.
     pub fn nodes(&self) -> usize {
         self.class.len()
     }
 
-    /// How many classes there are.
+    /// Number of classes.
     pub fn classes(&self) -> usize {
         self.classes
     }
@@ -89,17 +89,17 @@ impl Labels {
         self.class.iter().map(|&class| Some(class).filter(|&class| class != UNLABELLED))
     }
 
-    /// The names of the classes, if the data has names.
+    /// The class names, if the data has them.
     pub fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
     }
 
-    /// How many nodes have no class.
+    /// Number of unlabelled nodes.
     pub fn unlabelled(&self) -> usize {
         self.class.iter().filter(|&&class| class == UNLABELLED).count()
     }
 
-    /// How many nodes each class has.
+    /// Number of nodes in each class.
     pub fn sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.classes];
         self.iter().flatten().for_each(|class| sizes[class as usize] += 1);

@@ -1,16 +1,16 @@
-//! The ten splits of geom-gcn that lie beside a dataset: `NAME_split_0.6_0.2_K.npz`, three masks each.
+//! The ten geom-gcn splits stored next to a dataset: `NAME_split_0.6_0.2_K.npz`, three masks each.
 
-use super::{bytes::Head, npz::Archive};
+use super::{bytes::FileHead, npz::Archive};
 use crate::{Budget, Error, Result, Split, SplitSet};
 use std::path::{Path, PathBuf};
 
-/// The splits in the order of their numbers, and their files; `None` where there are none.
+/// The splits in numerical order, and their files; `None` if there are none.
 pub(crate) fn geom_gcn_splits(
     folder: &Path,
     nodes: usize,
     budget: &Budget,
 ) -> Result<Option<(SplitSet, Vec<PathBuf>)>> {
-    let head = Head::of(folder)?;
+    let head = FileHead::of(folder)?;
     let mut found: Vec<(u32, &str)> = head.names.iter().filter_map(|name| numbered(name)).collect();
     found.sort_unstable();
     if let Some(pair) = found.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -25,7 +25,7 @@ pub(crate) fn geom_gcn_splits(
     Ok(Some((SplitSet::named("geom-gcn", splits?), files)))
 }
 
-/// The number in a split file's name.
+/// The number in the name of a split file.
 fn numbered(name: &str) -> Option<(u32, &str)> {
     let (_, number) = name.strip_suffix(".npz")?.split_once("_split_0.6_0.2_")?;
     number.parse().ok().map(|number| (number, name))
@@ -95,7 +95,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a_split_0.6_0.2_0.npz");
         write(&path, [&[1, 0, 0], &[1, 1, 0], &[0, 0, 1]]);
-        assert!(read(folder.path()).unwrap_err().to_string().contains("names node 0 twice"));
+        assert!(read(folder.path()).unwrap_err().to_string().contains("node 0 appears twice"));
         write(&path, [&[1, 0, 0], &[0, 1], &[0, 0, 1]]);
         let error = read(folder.path()).unwrap_err().to_string();
         assert!(error.contains("val_mask has 2 entries, but there are 3 nodes"), "{error}");

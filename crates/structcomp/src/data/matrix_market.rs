@@ -1,7 +1,7 @@
-//! Matrix Market files: a square matrix is a graph's adjacency, any matrix can be features.
+//! Matrix Market files: a square matrix as adjacency, or any matrix as features.
 //!
-//! `coordinate` files list the entries, counted from 1; `array` files list every value, column by
-//! column. Of a `symmetric` matrix only one triangle is listed.
+//! `coordinate` files list the entries, with indices from 1; `array` files list every value in column
+//! order. A `symmetric` file lists only one triangle.
 
 use super::{
     EdgeSource, Format, Options, Parts,
@@ -15,7 +15,7 @@ use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "matrix-market",
-    about: "a square Matrix Market file (.mtx): entries are edges",
+    about: "square Matrix Market file (.mtx); entries are edges",
     recognizes: |head| starts_with_banner(&head.bytes),
     read,
 };
@@ -31,20 +31,20 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
     let matrix = Matrix::of(Text { path, bytes: &bytes })?;
     let (rows, cols) = (matrix.rows, matrix.cols);
     if rows != cols {
-        let what = format!("is a {rows} x {cols} matrix; a graph needs a square one");
+        let what = format!("is a {rows} x {cols} matrix; a graph needs a square matrix");
         return Err(Error::format(path, what));
     }
     if rows > MAX_NODES {
         return Err(Error::format(path, format!("has {rows} nodes, more than the 2^31 supported")));
     }
-    // A short file may announce many nodes, and each takes a row start and a count.
+    // A short file may claim many nodes, and each takes a row start and a count.
     options.budget.check_items(&format!("a graph of {rows} nodes"), rows as u64, 12)?;
     let edges = match (matrix.layout, matrix.has_values && options.weights) {
-        (Layout::Coordinate { .. }, false) => RawEdges::Small(matrix.entries(|pair, _| pair)?),
-        (Layout::Coordinate { .. }, true) => {
+        (MarketLayout::Coordinate { .. }, false) => RawEdges::Small(matrix.entries(|pair, _| pair)?),
+        (MarketLayout::Coordinate { .. }, true) => {
             RawEdges::SmallWeighted(matrix.entries(|pair, value| (pair, value))?)
         }
-        (Layout::Array, weighted) => {
+        (MarketLayout::Array, weighted) => {
             let values = matrix.values()?;
             let listed = matrix.places().zip(values).filter(|(_, value)| *value != 0.0);
             match weighted {
@@ -62,8 +62,8 @@ pub(crate) fn open_matrix(path: &Path, budget: &Budget) -> Result<Features> {
     let bytes = Bytes::open(path, budget)?;
     let matrix = Matrix::of(Text { path, bytes: &bytes })?;
     let features = match matrix.layout {
-        Layout::Coordinate { .. } => matrix.to_sparse(budget).map(Features::Sparse),
-        Layout::Array => matrix.to_dense(budget).map(Features::Dense),
+        MarketLayout::Coordinate { .. } => matrix.to_sparse(budget).map(Features::Sparse),
+        MarketLayout::Array => matrix.to_dense(budget).map(Features::Dense),
     };
     features.map_err(|error| match error {
         Error::Input(what) => Error::format(path, what),
@@ -72,21 +72,21 @@ pub(crate) fn open_matrix(path: &Path, budget: &Budget) -> Result<Features> {
 }
 
 #[derive(Clone, Copy)]
-enum Layout {
+enum MarketLayout {
     Coordinate { entries: u64 },
     Array,
 }
 
 struct Matrix<'a> {
     text: Text<'a>,
-    layout: Layout,
+    layout: MarketLayout,
     has_values: bool,
     symmetric: bool,
     rows: usize,
     cols: usize,
     /// The line with the sizes, for messages.
     size_line: &'a [u8],
-    /// Where the line after it starts.
+    /// Start of the line after it.
     body: usize,
 }
 
@@ -98,23 +98,23 @@ impl<'a> Matrix<'a> {
             .ok_or_else(|| Error::format(text.path, "does not start with %%MatrixMarket"))?;
         let (coordinate, has_values, symmetric) = kind(banner).map_err(|what| text.fault(banner, what))?;
         let size_line = loop {
-            let (line, next) = text
-                .line_at(body)
-                .ok_or_else(|| Error::format(text.path, "ends before the line with the matrix's size"))?;
+            let (line, next) = text.line_at(body).ok_or_else(|| {
+                Error::format(text.path, "ends before the line with the size of the matrix")
+            })?;
             body = next;
             if !line.starts_with(b"%") && !line.trim_ascii().is_empty() {
                 break line;
             }
         };
-        // Places are packed into 32 bits each.
+        // Row and column are packed into 32 bits each.
         let size = |word| whole(word).filter(|&size| size <= u32::MAX as u64);
         let sizes: Option<Vec<u64>> = words(size_line).map(size).collect();
         let (rows, cols, layout) = match (coordinate, sizes.as_deref()) {
-            (true, Some(&[rows, cols, entries])) => (rows, cols, Layout::Coordinate { entries }),
-            (false, Some(&[rows, cols])) => (rows, cols, Layout::Array),
+            (true, Some(&[rows, cols, entries])) => (rows, cols, MarketLayout::Coordinate { entries }),
+            (false, Some(&[rows, cols])) => (rows, cols, MarketLayout::Array),
             _ => {
                 let expected = if coordinate { "rows, columns and entries" } else { "rows and columns" };
-                return Err(text.fault(size_line, format!("expected {expected}, not {}", shown(size_line))));
+                return Err(text.fault(size_line, format!("expected {expected}, found {}", shown(size_line))));
             }
         };
         if symmetric && rows != cols {
@@ -124,7 +124,7 @@ impl<'a> Matrix<'a> {
         Ok(Self { text, layout, has_values, symmetric, rows, cols, size_line, body })
     }
 
-    /// The listed entries of a coordinate file, made from `row << 32 | column` and the value.
+    /// The entries of a coordinate file, made from `row << 32 | column` and the value.
     fn entries<T: Clone + Send>(&self, make: impl Fn(u64, f32) -> T + Sync) -> Result<Vec<T>> {
         let entry = |entries: &mut Vec<T>, line: &[u8]| {
             let mut words = words(line);
@@ -136,13 +136,13 @@ impl<'a> Matrix<'a> {
                 false => 1.0,
             };
             if words.next().is_some() {
-                return Err(format!("there is more on the line than an entry: {}", shown(line)));
+                return Err(format!("expected one entry per line, found {}", shown(line)));
             }
             entries.push(make(row << 32 | column, value));
             Ok(())
         };
         let entries = self.text.parse(self.body, |_| Vec::new(), entry)?.concat();
-        if let Layout::Coordinate { entries: announced } = self.layout {
+        if let MarketLayout::Coordinate { entries: announced } = self.layout {
             self.expect_entries(announced, entries.len())?;
         }
         Ok(entries)
@@ -167,7 +167,7 @@ impl<'a> Matrix<'a> {
         match announced == found as u64 {
             true => Ok(()),
             false => {
-                let what = format!("announces {announced} entries, but {found} follow");
+                let what = format!("declares {announced} entries, but {found} follow");
                 Err(self.text.fault(self.size_line, what))
             }
         }
@@ -216,7 +216,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// From the first line: whether entries are listed by their place, whether they have values, and
+/// Parses the first line: whether the layout is `coordinate`, whether entries have values, and
 /// whether the matrix is symmetric.
 fn kind(banner: &[u8]) -> Result<(bool, bool, bool), String> {
     let lower = banner.to_ascii_lowercase();
@@ -224,7 +224,7 @@ fn kind(banner: &[u8]) -> Result<(bool, bool, bool), String> {
     let &[object, layout, field, symmetry] = &said[..] else {
         return Err("expected '%%MatrixMarket matrix', a layout, a field and a symmetry".into());
     };
-    let unknown = |what: &str, word: &[u8]| Err(format!("the {what} {} is not supported", shown(word)));
+    let unknown = |what: &str, word: &[u8]| Err(format!("unsupported {what} {}", shown(word)));
     if object != b"matrix" {
         return unknown("object", object);
     }
@@ -246,7 +246,7 @@ fn kind(banner: &[u8]) -> Result<(bool, bool, bool), String> {
     Ok((coordinate, has_values, symmetric))
 }
 
-/// A row or column number, counted from 0 where the file counts from 1.
+/// A row or column index; the file counts from 1.
 fn place(word: Option<&[u8]>, size: usize, what: &str) -> Result<u64, String> {
     let word = word.unwrap_or_default();
     let place = whole(word).filter(|place| (1..=size as u64).contains(place));
@@ -307,9 +307,9 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_their_line() {
+    fn errors_name_the_line() {
         let cases = [
-            ("coordinate real general", "2 2 2\n1 2 1\n", ":3: announces 2 entries, but 1 follow"),
+            ("coordinate real general", "2 2 2\n1 2 1\n", ":3: declares 2 entries, but 1 follow"),
             ("coordinate real general", "2 2 1\n0 2 1\n", ":4: '0' is not a row from 1 to 2"),
             ("coordinate real general", "2 2 1\n1 3 1\n", ":4: '3' is not a column from 1 to 2"),
             ("coordinate real general", "2 2 1\n1 -1 1\n", ":4: '-1' is not a column from 1 to 2"),
@@ -317,21 +317,21 @@ mod tests {
             (
                 "coordinate pattern general",
                 "2 2 1\n1 2 1\n",
-                ":4: there is more on the line than an entry: '1 2 1'",
+                ":4: expected one entry per line, found '1 2 1'",
             ),
-            ("coordinate real general", "2 2\n", ":3: expected rows, columns and entries, not '2 2'"),
-            ("array real general", "2 2 1\n", ":3: expected rows and columns, not '2 2 1'"),
-            ("array real general", "2 2\n1\n2\n", ":3: announces 4 entries, but 2 follow"),
-            ("array real general", "60000 60000\n1\n", ":3: announces 3600000000 entries, but 1 follow"),
+            ("coordinate real general", "2 2\n", ":3: expected rows, columns and entries, found '2 2'"),
+            ("array real general", "2 2 1\n", ":3: expected rows and columns, found '2 2 1'"),
+            ("array real general", "2 2\n1\n2\n", ":3: declares 4 entries, but 2 follow"),
+            ("array real general", "60000 60000\n1\n", ":3: declares 3600000000 entries, but 1 follow"),
             ("coordinate real symmetric", "2 3 0\n", ":3: a 2 x 3 matrix cannot be symmetric"),
-            ("array pattern general", "1 1\n", ":1: the field 'pattern' is not supported"),
-            ("coordinate real hermitian", "1 1 0\n", ":1: the symmetry 'hermitian' is not supported"),
+            ("array pattern general", "1 1\n", ":1: unsupported field 'pattern'"),
+            ("coordinate real hermitian", "1 1 0\n", ":1: unsupported symmetry 'hermitian'"),
             (
                 "coordinate",
                 "1 1 0\n",
                 ":1: expected '%%MatrixMarket matrix', a layout, a field and a symmetry",
             ),
-            ("coordinate real general", "", ": ends before the line with the matrix's size"),
+            ("coordinate real general", "", ": ends before the line with the size of the matrix"),
             ("coordinate real general", "5000000000 5000000000 0\n", ":3: expected rows"),
             ("coordinate real general", "3000000000 3000000000 0\n", "more than the 2^31 supported"),
         ];
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_the_numbers_is_an_error_and_no_cut_panics() {
+    fn every_truncation_is_an_error_and_none_panics() {
         for text in [
             &b"%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 7\n"[..],
             b"%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n",
@@ -358,7 +358,7 @@ mod tests {
             for length in 0..text.len() {
                 let graph = with_file(&text[..length], |path| read(path, &Options::default()).map(drop));
                 let matrix = with_file(&text[..length], |path| open_matrix(path, &Budget::default()));
-                // The last line may lack its end.
+                // The last line may lack its line feed.
                 assert_eq!(
                     (graph.is_err(), matrix.is_err()),
                     [(true, true), (false, false)][(length + 1 == text.len()) as usize]

@@ -1,12 +1,12 @@
-//! METIS graph files: a header `nodes edges [fmt [weights]]`, then a line of neighbours a node.
+//! METIS graph files: a header `nodes edges [fmt [weights]]`, then one line of neighbours per node.
 //!
-//! Nodes are counted from 1, lines that start with `%` are comments, and every edge stands in the
-//! lines of both its ends. The three digits of `fmt` tell whether lines start with the node's size
-//! and its weights, which are skipped, and whether each neighbour is followed by the edge's weight.
+//! Nodes are counted from 1, lines that start with `%` are comments, and every edge is listed at both
+//! ends. The three digits of `fmt` say whether a line starts with the node's size and its weights, which
+//! are skipped, and whether each neighbour is followed by the weight of the edge.
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::{Bytes, Head},
+    bytes::{Bytes, FileHead},
     edges::{Nodes, RawEdges},
     text::{Text, decimal, lines, pieces, shown, whole, words},
 };
@@ -15,19 +15,19 @@ use rayon::prelude::*;
 use std::path::Path;
 
 pub(crate) const FORMAT: Format =
-    Format { name: "metis", about: "a METIS graph file (.graph)", recognizes, read };
+    Format { name: "metis", about: "METIS graph file (.graph)", recognizes, read };
 
-/// A file called `.graph`, or one whose lines fit its header in every respect. The latter keeps
-/// edge lists apart, whose first line could be taken for a header.
-fn recognizes(head: &Head) -> bool {
+/// A file called `.graph`, or one that is consistent with its header in every respect. An edge list
+/// whose first line looks like a header is not.
+fn recognizes(head: &FileHead) -> bool {
     let name = head.path.to_string_lossy();
     let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
     head.is_text() && (name.ends_with(".graph") || fits_header(head).unwrap_or(false))
 }
 
-fn fits_header(head: &Head) -> Option<bool> {
+fn fits_header(head: &FileHead) -> Option<bool> {
     let start = Text { path: &head.path, bytes: &head.bytes };
-    let header = Header::of(&start).ok().filter(|header| header.edges > 0)?;
+    let header = MetisHeader::of(&start).ok().filter(|header| header.edges > 0)?;
     if rows(&head.bytes[header.body..]) > header.nodes {
         return Some(false);
     }
@@ -35,7 +35,7 @@ fn fits_header(head: &Head) -> Option<bool> {
     let text = Text { path: &head.path, bytes: &bytes };
     let lists = header_and_lists(&text, false).ok()?.1;
     let edges = lists.iter().flat_map(|lists| &lists.edges).map(|pair| (pair >> 32, pair & 0xffff_ffff));
-    // Each edge must come in both directions: then the sum of one triangle's hashes is the other's.
+    // Each edge must be listed in both directions, so the hashes of the two triangles have equal sums.
     let (loops, balance) = edges.fold((false, 0u64), |(loops, balance), (u, v)| {
         let hash = mix(u.min(v) << 32 | u.max(v));
         (loops || u == v, if u < v { balance.wrapping_add(hash) } else { balance.wrapping_sub(hash) })
@@ -53,30 +53,30 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
             lists.into_iter().flat_map(|lists| lists.edges.into_iter().zip(lists.weights)).collect(),
         ),
     };
-    let note = "node weights and sizes were left out".to_owned();
+    let note = "node weights and sizes were ignored".to_owned();
     let notes = if header.skipped > 0 { vec![note] } else { Vec::new() };
     let (nodes, files) = (Nodes::Count(header.nodes), vec![path.to_owned()]);
     Ok(Parts { nodes, edges: EdgeSource::Raw(edges), notes, files, ..Parts::default() })
 }
 
-struct Header<'a> {
+struct MetisHeader<'a> {
     nodes: usize,
     edges: u64,
-    /// Numbers at the start of each line that are no neighbours.
+    /// Numbers at the start of each line that are not neighbours.
     skipped: usize,
     edge_weights: bool,
     line: &'a [u8],
-    /// Where the line after it starts.
+    /// Start of the line after it.
     body: usize,
 }
 
-impl<'a> Header<'a> {
+impl<'a> MetisHeader<'a> {
     fn of(text: &Text<'a>) -> Result<Self> {
         let mut body = 0;
         let line = loop {
             let (line, next) = text
                 .line_at(body)
-                .ok_or_else(|| Error::format(text.path, "has no line with the graph's size"))?;
+                .ok_or_else(|| Error::format(text.path, "has no line with the size of the graph"))?;
             body = next;
             if !line.starts_with(b"%") && !line.trim_ascii().is_empty() {
                 break line;
@@ -94,7 +94,7 @@ fn sizes(line: &[u8]) -> Result<(usize, u64, usize, bool), String> {
         [nodes, edges] => (nodes, edges, &b"0"[..], &b"1"[..]),
         [nodes, edges, fmt] => (nodes, edges, fmt, &b"1"[..]),
         [nodes, edges, fmt, weights] => (nodes, edges, fmt, weights),
-        _ => return Err(format!("expected 'nodes edges [fmt [weights]]', not {}", shown(line))),
+        _ => return Err(format!("expected 'nodes edges [fmt [weights]]', found {}", shown(line))),
     };
     let size = |word| whole(word).ok_or_else(|| format!("{} is not a number of nodes or edges", shown(word)));
     let (nodes, edges) = (size(nodes)?, size(edges)?);
@@ -102,27 +102,27 @@ fn sizes(line: &[u8]) -> Result<(usize, u64, usize, bool), String> {
         return Err(format!("{nodes} nodes are more than the 2^31 supported"));
     }
     if fmt.len() > 3 || !fmt.iter().all(|digit| matches!(digit, b'0' | b'1')) {
-        return Err(format!("the fmt {} is not made of three zeros and ones", shown(fmt)));
+        return Err(format!("invalid fmt {}; expected up to three digits 0 or 1", shown(fmt)));
     }
     let flag = |from_right: usize| fmt.iter().rev().nth(from_right) == Some(&b'1');
-    // METIS itself has no use for more than a few.
+    // METIS supports only a few; this bounds what a damaged file may claim.
     let weights = whole(weights).filter(|count| (1..=1 << 20).contains(count));
-    let weights = weights.ok_or("the number of node weights is not a positive number")? as usize;
+    let weights = weights.ok_or("invalid number of node weights")? as usize;
     let skipped = if flag(1) { weights } else { 0 } + flag(2) as usize;
     Ok((nodes as usize, edges, skipped, flag(0)))
 }
 
 /// The neighbour lists of some consecutive nodes.
 struct Lists {
-    /// The node that the next line belongs to.
+    /// The node of the next line.
     node: usize,
     edges: Vec<u64>,
-    /// Beside `edges`; empty if there are none or they are not wanted.
+    /// One per edge; empty if there are no weights or they are not wanted.
     weights: Vec<f32>,
 }
 
-fn header_and_lists<'a>(text: &Text<'a>, want_weights: bool) -> Result<(Header<'a>, Vec<Lists>)> {
-    let header = Header::of(text)?;
+fn header_and_lists<'a>(text: &Text<'a>, want_weights: bool) -> Result<(MetisHeader<'a>, Vec<Lists>)> {
+    let header = MetisHeader::of(text)?;
     let counts: Vec<usize> = pieces(&text.bytes[header.body..]).into_par_iter().map(rows).collect();
     let first: Vec<usize> = counts
         .iter()
@@ -135,25 +135,30 @@ fn header_and_lists<'a>(text: &Text<'a>, want_weights: bool) -> Result<(Header<'
     let lists = text.parse(header.body, new, |lists, line| neighbours(&header, want_weights, lists, line))?;
     let found = counts.iter().sum::<usize>();
     if found < header.nodes {
-        let what = format!("announces {} nodes, but {found} lines follow", header.nodes);
+        let what = format!("declares {} nodes, but {found} lines follow", header.nodes);
         return Err(text.fault(header.line, what));
     }
     let listed = lists.iter().map(|lists| lists.edges.len() as u64).sum::<u64>();
     if Some(listed) != header.edges.checked_mul(2) {
         let edges = header.edges;
         let what =
-            format!("announces {edges} edges, which is twice as many neighbours, but {listed} are listed");
+            format!("declares {edges} edges, which are listed twice each, but there are {listed} neighbours");
         return Err(text.fault(header.line, what));
     }
     Ok((header, lists))
 }
 
-/// Lines that belong to a node.
+/// Number of lines that belong to a node.
 fn rows(text: &[u8]) -> usize {
     lines(text).filter(|(_, line)| !line.starts_with(b"%")).count()
 }
 
-fn neighbours(header: &Header, want_weights: bool, lists: &mut Lists, line: &[u8]) -> Result<(), String> {
+fn neighbours(
+    header: &MetisHeader,
+    want_weights: bool,
+    lists: &mut Lists,
+    line: &[u8],
+) -> Result<(), String> {
     if line.starts_with(b"%") {
         return Ok(());
     }
@@ -162,13 +167,13 @@ fn neighbours(header: &Header, want_weights: bool, lists: &mut Lists, line: &[u8
     let mut words = words(line);
     if node >= header.nodes as u64 {
         return match words.next() {
-            Some(_) => Err(format!("a line follows those of the {} nodes", header.nodes)),
+            Some(_) => Err(format!("expected only {} lines of neighbours", header.nodes)),
             None => Ok(()),
         };
     }
     for _ in 0..header.skipped {
         let word = words.next().unwrap_or_default();
-        whole(word).ok_or_else(|| format!("{} is not a node's size or weight", shown(word)))?;
+        whole(word).ok_or_else(|| format!("{} is not the size or weight of a node", shown(word)))?;
     }
     while let Some(word) = words.next() {
         let other = whole(word).filter(|other| (1..=header.nodes as u64).contains(other));
@@ -177,7 +182,7 @@ fn neighbours(header: &Header, want_weights: bool, lists: &mut Lists, line: &[u8
         lists.edges.push(node << 32 | (other - 1));
         if header.edge_weights {
             let word = words.next().unwrap_or_default();
-            let weight = decimal(word).ok_or_else(|| format!("{} is not an edge's weight", shown(word)))?;
+            let weight = decimal(word).ok_or_else(|| format!("{} is not an edge weight", shown(word)))?;
             if want_weights {
                 lists.weights.push(weight);
             }
@@ -204,7 +209,7 @@ mod tests {
 
     #[test]
     fn blank_lines_are_nodes_and_comments_are_not() {
-        // 0 - 1, 2 alone, 3 - 0
+        // 0 - 1, 3 - 0; node 2 is isolated.
         let data = open("% drawn by hand\n\n4 2\n2 4\n%\n1\n\n 1\t\r\n\n").unwrap();
         assert_eq!(data.graph.edge_iter().collect::<Vec<_>>(), [(0, 1), (0, 3)]);
         assert_eq!((data.graph.nodes(), data.repairs.isolated), (4, 1));
@@ -231,25 +236,25 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named_with_their_line() {
+    fn errors_name_the_line() {
         let cases = [
-            ("", ": is in no known format"),
-            ("%\n", ": has no line with the graph's size"),
-            ("2\n", ":1: expected 'nodes edges [fmt [weights]]', not '2'"),
+            ("", ": has an unrecognised format"),
+            ("%\n", ": has no line with the size of the graph"),
+            ("2\n", ":1: expected 'nodes edges [fmt [weights]]', found '2'"),
             ("2 x\n", ":1: 'x' is not a number of nodes or edges"),
-            ("2 1 12\n2\n1\n", ":1: the fmt '12' is not made of three zeros and ones"),
-            ("2 1 10 0\n2\n1\n", ":1: the number of node weights is not a positive number"),
+            ("2 1 12\n2\n1\n", ":1: invalid fmt '12'"),
+            ("2 1 10 0\n2\n1\n", ":1: invalid number of node weights"),
             ("3000000000 1\n", ":1: 3000000000 nodes are more than the 2^31 supported"),
-            ("%\n2000000000 1\n2\n1\n", ":2: announces 2000000000 nodes, but 2 lines follow"),
-            ("2 1\n2\n1\n1\n", ":4: a line follows those of the 2 nodes"),
+            ("%\n2000000000 1\n2\n1\n", ":2: declares 2000000000 nodes, but 2 lines follow"),
+            ("2 1\n2\n1\n1\n", ":4: expected only 2 lines of neighbours"),
             ("2 1\n2\n0\n", ":3: '0' is not a node from 1 to 2"),
             ("2 1\n3\n1\n", ":2: '3' is not a node from 1 to 2"),
             ("2 1\n-2\n1\n", ":2: '-2' is not a node from 1 to 2"),
             ("2 1\n99999999999999999999\n1\n", ":2: '99999999999999999999' is not a node"),
-            ("2 2\n2\n1\n", ":1: announces 2 edges, which is twice as many neighbours, but 2 are listed"),
-            ("2 9999999999999999999\n2\n1\n", ":1: announces 9999999999999999999 edges"),
-            ("2 1 1\n2\n1 1\n", ":2: '' is not an edge's weight"),
-            ("2 1 10\n\n1 1\n", ":2: '' is not a node's size or weight"),
+            ("2 2\n2\n1\n", ":1: declares 2 edges, which are listed twice each, but there are 2 neighbours"),
+            ("2 9999999999999999999\n2\n1\n", ":1: declares 9999999999999999999 edges"),
+            ("2 1 1\n2\n1 1\n", ":2: '' is not an edge weight"),
+            ("2 1 10\n\n1 1\n", ":2: '' is not the size or weight of a node"),
         ];
         for (text, message) in cases {
             let error = open(text).unwrap_err().to_string();
@@ -259,9 +264,9 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_into_the_lists_is_an_error() {
+    fn every_truncation_is_an_error() {
         let text = "3 3 1\n2 5 3 5\n1 5 3 5\n1 5 2 5\n";
-        // The last line may lack its end.
+        // The last line may lack its line feed.
         for length in 0..text.len() - 1 {
             assert!(open(&text[..length]).is_err(), "cut to {length}");
         }
@@ -269,17 +274,17 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_taken_for_metis_only_when_all_fits() {
-        let is_metis = |text: &str| with_file("x.txt", text, |path| recognizes(&Head::of(path).unwrap()));
+    fn a_file_is_detected_only_if_it_is_consistent_with_its_header() {
+        let is_metis = |text: &str| with_file("x.txt", text, |path| recognizes(&FileHead::of(path).unwrap()));
         assert!(is_metis("3 2\n2\n1 3\n2\n"));
         assert!(is_metis("% weighted\n2 1 1\n2 4\n1 4\n"));
         for edge_list in [
             "0 1\n1 2\n",
             "1 2\n2 3\n",
             "2 1\n1 2\n2 1\n",
-            // A cycle with a line of its size: three lines and six numbers fit, but not as lists.
+            // A cycle and its size: three lines and six numbers, but not neighbour lists.
             "3 3\n1 2\n2 3\n3 1\n",
-            // The neighbours fit in number, but not in both directions.
+            // The number of neighbours is right, but the edges are not symmetric.
             "3 1\n2\n3\n\n",
             "1 1\n1 1\n",
             "0 0\n",

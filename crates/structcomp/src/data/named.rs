@@ -1,11 +1,11 @@
-//! The datasets of the paper by name: where they come from, which files they have, and the counts
-//! that reading them must give.
+//! The datasets of the paper by name: where they come from, their files, and the counts that reading
+//! them must give.
 //!
-//! The facts are in `named/catalog.json`, which is part of the program.
+//! The data is in `named/catalog.json`, which is compiled in.
 
 mod verify;
 
-pub use verify::{FileState, Progress, Stage, Verified};
+pub use verify::{FileStage, FileState, Progress, Verified};
 #[cfg(feature = "download")]
 pub(crate) use verify::{hash_file, state_of};
 
@@ -16,28 +16,28 @@ use std::{
     sync::LazyLock,
 };
 
-/// A dataset that people know by name.
+/// A dataset with a well-known name.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedDataset {
-    /// Its name, which is also the name of its folder.
+    /// Name of the dataset and of its folder.
     pub name: String,
-    /// Other names for it.
+    /// Alternative names.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// Who publishes it.
     pub publisher: String,
     /// The licence of the data, as far as it is known.
     pub licence: String,
-    /// What else to know before fetching it.
+    /// A remark for those who download it.
     #[serde(default)]
     pub note: Option<String>,
-    /// The archive that holds the files, where they are not published one by one.
+    /// The archive that contains the files, if they are not published separately.
     #[serde(default)]
     pub archive: Option<File>,
-    /// The files as they lie in the folder.
+    /// The files in the folder.
     pub files: Vec<File>,
-    /// What reading it must give.
+    /// The counts that reading it must give.
     pub expected: Expected,
 }
 
@@ -45,18 +45,18 @@ pub struct NamedDataset {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Its path inside the dataset's folder, with `/` between the parts.
+    /// Path inside the dataset's folder, with `/` as separator.
     pub name: String,
-    /// Its address; none for the members of an archive and for what cannot be fetched.
+    /// URL; `None` for the members of an archive and for files that cannot be downloaded.
     #[serde(default)]
     pub url: Option<String>,
-    /// Its size, where it is on record.
+    /// Size in bytes, if known.
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// Its SHA-256 in hexadecimal, where it is on record.
+    /// SHA-256 in hexadecimal, if known.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// Whether the dataset can be read without it.
+    /// Whether the dataset can be read without this file.
     #[serde(default)]
     pub optional: bool,
 }
@@ -65,38 +65,38 @@ pub struct File {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Distinct undirected edges without self loops, where known.
+    /// Distinct undirected edges without self loops, if known.
     pub edges: Option<usize>,
-    /// Features of a node.
+    /// Features per node.
     pub features: usize,
-    /// Classes.
+    /// Number of classes.
     pub classes: usize,
-    /// Nodes without a class, where known.
+    /// Unlabelled nodes, if known.
     #[serde(default)]
     pub unlabelled: Option<usize>,
-    /// What has to be mended while reading, where known.
+    /// Repairs while reading, if known.
     #[serde(default)]
     pub repairs: Option<ExpectedRepairs>,
-    /// Whether the counts were measured on the files; otherwise they are what is commonly quoted.
+    /// Whether the counts were measured on the files, rather than quoted from the literature.
     pub measured: bool,
 }
 
-/// The part of [`Repairs`](crate::Repairs) that is on record.
+/// The known part of [`Repairs`](crate::Repairs).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedRepairs {
-    /// Distinct nodes that are joined to themselves.
+    /// Distinct nodes with a self loop.
     pub self_loops: u64,
     /// Listed edges that repeat an earlier one.
     pub duplicates: u64,
-    /// Nodes without any edge.
+    /// Nodes without edges.
     pub isolated: u64,
 }
 
 static CATALOG: LazyLock<Vec<NamedDataset>> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("named/catalog.json")).expect("the built-in catalog is well formed")
+    serde_json::from_str(include_str!("named/catalog.json")).expect("the built-in catalog is valid")
 });
 
 /// All named datasets, in the order of the paper.
@@ -104,12 +104,12 @@ pub fn all() -> &'static [NamedDataset] {
     &CATALOG
 }
 
-/// The dataset of this name or alias, in any case.
+/// Finds a dataset by name or alias, ignoring case.
 pub fn find(name: &str) -> Option<&'static NamedDataset> {
     all().iter().find(|dataset| dataset.names().any(|known| known.eq_ignore_ascii_case(name)))
 }
 
-/// Where datasets are kept unless somebody says otherwise: `$STRUCTCOMP_DATA`, or the user's data folder.
+/// The default folder for datasets: `$STRUCTCOMP_DATA`, or the user's data folder.
 pub fn default_folder() -> Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(folder) = variable("STRUCTCOMP_DATA") {
@@ -118,11 +118,12 @@ pub fn default_folder() -> Result<PathBuf> {
     let home = variable("XDG_DATA_HOME")
         .or_else(|| variable("LOCALAPPDATA"))
         .or_else(|| variable("HOME").map(|home| home.join(".local/share")));
-    home.map(|folder| folder.join("structcomp"))
-        .ok_or_else(|| Error::Input("no home folder is known; say where datasets are with --data-dir".into()))
+    home.map(|folder| folder.join("structcomp")).ok_or_else(|| {
+        Error::Input("there is no home folder; set STRUCTCOMP_DATA to the folder of the datasets".into())
+    })
 }
 
-/// Like [`find`], with an error that suggests what could have been meant.
+/// Like [`find`], with an error that suggests similar names.
 pub fn lookup(name: &str) -> Result<&'static NamedDataset> {
     find(name).ok_or_else(|| unknown(name))
 }
@@ -131,13 +132,13 @@ pub(crate) fn unknown(name: &str) -> Error {
     let known: Vec<&str> = all().iter().map(|dataset| dataset.name.as_str()).collect();
     let advice = match nearest(name) {
         Some(near) => format!("did you mean '{near}'?"),
-        None => format!("known are {}", known.join(", ")),
+        None => format!("expected one of {}", known.join(", ")),
     };
-    Error::Input(format!("there is no dataset '{name}'; {advice}"))
+    Error::Input(format!("unknown dataset '{name}'; {advice}"))
 }
 
 impl NamedDataset {
-    /// Bytes to download, where they are on record for every file.
+    /// Download size, if it is known for every file.
     pub fn bytes(&self) -> Option<u64> {
         match &self.archive {
             Some(archive) => archive.bytes,
@@ -150,14 +151,13 @@ impl NamedDataset {
         data_dir.as_ref().join(&self.name)
     }
 
-    /// The files that are not in the folder and without which the dataset cannot be read.
+    /// The required files that are not in the folder.
     pub fn missing(&self, data_dir: impl AsRef<Path>) -> Vec<&File> {
         let folder = self.folder(data_dir);
         self.files.iter().filter(|file| !file.optional && !file.path_in(&folder).is_file()).collect()
     }
 
-    /// The folder, if all it takes to read the dataset is there; otherwise an error that tells how
-    /// to get it.
+    /// The folder, if all required files are there; otherwise an error that explains how to get them.
     pub fn locate(&self, data_dir: impl AsRef<Path>) -> Result<PathBuf> {
         let data_dir = data_dir.as_ref();
         let folder = self.folder(data_dir);
@@ -168,25 +168,25 @@ impl NamedDataset {
     fn absent(&self, folder: &Path, missing: &[&File]) -> Error {
         let name = &self.name;
         let how = match self.can_be_fetched() {
-            true => format!("run 'structcomp datasets fetch {name}', or put them there"),
-            false => format!("put them there; they come from {}", self.publisher),
+            true => format!("run 'structcomp datasets fetch {name}', or put the files there"),
+            false => format!("put the files there; they are published by {}", self.publisher),
         };
         let note = self.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
         Error::Input(format!(
-            "the dataset {name} is not in {}: {} missing; {how}{note}; if it is in another folder, name the \
-             folder above it with --data-dir or STRUCTCOMP_DATA",
+            "dataset {name} is not in {}: missing {}; {how}{note}; if it is elsewhere, set \
+                 STRUCTCOMP_DATA to the folder above it",
             folder.display(),
             listed(missing),
         ))
     }
 
-    /// Whether every file that is needed has an address, its own or that of the archive.
+    /// Whether every required file has a URL, its own or that of the archive.
     pub fn can_be_fetched(&self) -> bool {
         let archive = self.archive.as_ref().is_some_and(|archive| archive.url.is_some());
         archive || self.files.iter().all(|file| file.optional || file.url.is_some())
     }
 
-    /// How a dataset that was read differs from what is expected of it, in words.
+    /// Describes how a dataset differs from the expected counts.
     pub fn check_counts(&self, dataset: &Dataset) -> Vec<String> {
         let expected = &self.expected;
         let source = if expected.measured { "" } else { " (as commonly quoted, not measured)" };
@@ -220,20 +220,20 @@ impl NamedDataset {
 }
 
 impl File {
-    /// Where the file lies.
+    /// Path of the file in the dataset's folder.
     pub fn path_in(&self, folder: &Path) -> PathBuf {
         folder.join(&self.name)
     }
 }
 
-/// The names of files as a list for people.
+/// Names of files, separated by commas.
 pub(crate) fn listed(files: &[&File]) -> String {
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
     names.join(", ")
 }
 
-/// The known name that `name` is part of, or else the one with the fewest letters to change, if
-/// those are few.
+/// The known name that contains `name`, or else the one with the smallest edit distance, if that is
+/// small.
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     let known = || all().iter().flat_map(NamedDataset::names);
@@ -248,7 +248,7 @@ fn nearest(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// How many letters have to be put in, taken out or replaced to get from `a` to `b`.
+/// The Levenshtein distance.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -282,11 +282,11 @@ mod tests {
     #[test]
     fn an_unknown_name_gets_a_suggestion() {
         let said = |name| lookup(name).unwrap_err().to_string();
-        assert_eq!(said("citesear"), "there is no dataset 'citesear'; did you mean 'citeseer'?");
-        assert_eq!(said("arxiv"), "there is no dataset 'arxiv'; did you mean 'ogbn-arxiv'?");
-        assert_eq!(said("Redit"), "there is no dataset 'Redit'; did you mean 'reddit'?");
+        assert_eq!(said("citesear"), "unknown dataset 'citesear'; did you mean 'citeseer'?");
+        assert_eq!(said("arxiv"), "unknown dataset 'arxiv'; did you mean 'ogbn-arxiv'?");
+        assert_eq!(said("Redit"), "unknown dataset 'Redit'; did you mean 'reddit'?");
         let none = said("zzzzzzzz");
-        assert!(none.contains("known are cora, citeseer,") && !none.contains("did you mean"), "{none}");
+        assert!(none.contains("expected one of cora, citeseer,") && !none.contains("did you mean"), "{none}");
     }
 
     #[test]
@@ -307,21 +307,21 @@ mod tests {
     }
 
     #[test]
-    fn absent_data_is_explained() {
+    fn missing_data_is_explained() {
         let folder = tempfile::tempdir().unwrap();
         let said = find("photo").unwrap().locate(folder.path()).unwrap_err().to_string();
         let place = folder.path().join("amazon-photo");
         for fact in [
-            "the dataset amazon-photo is not in",
+            "dataset amazon-photo is not in",
             &place.display().to_string(),
-            "amazon_electronics_photo.npz missing",
+            "missing amazon_electronics_photo.npz",
             "run 'structcomp datasets fetch amazon-photo'",
-            "--data-dir or STRUCTCOMP_DATA",
+            "set STRUCTCOMP_DATA",
         ] {
             assert!(said.contains(fact), "{fact} in {said}");
         }
         let reddit = find("reddit").unwrap().locate(folder.path()).unwrap_err().to_string();
-        assert!(reddit.contains("adj_full.npz, feats.npy, class_map.json, role.json missing"), "{reddit}");
+        assert!(reddit.contains("missing adj_full.npz, feats.npy, class_map.json, role.json"), "{reddit}");
         assert!(!reddit.contains("datasets fetch") && reddit.contains("GraphSAINT"), "{reddit}");
         std::fs::create_dir(&place).unwrap();
         std::fs::write(place.join("amazon_electronics_photo.npz"), "").unwrap();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_counts_are_told_one_by_one() {
+    fn each_wrong_count_is_reported() {
         let mut named = find("cora").unwrap().clone();
         named.expected.nodes = 3;
         named.expected.edges = Some(1);

@@ -1,4 +1,4 @@
-//! numpy's `.npy` arrays, read in place and converted to the types we use.
+//! NumPy's `.npy` arrays, read in place and converted to the types used here.
 
 mod header;
 
@@ -14,29 +14,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// An array as a file holds it.
+/// An array as stored in a file.
 pub(crate) struct Array<'a> {
     pub(crate) dtype: DType,
     pub(crate) shape: Vec<u64>,
-    /// Whether the first index runs fastest.
+    /// Whether it is stored in Fortran order (first index fastest).
     pub(crate) fortran: bool,
     data: Cow<'a, [u8]>,
     data_at: usize,
     path: PathBuf,
 }
 
-/// One number, widened without loss.
+/// A number, widened without loss.
 enum Scalar {
     Signed(i64),
     Unsigned(u64),
     Float(f64),
 }
 
-/// Items that one task converts: fixed, and large against the cost of a task.
+/// Items converted per task: fixed, and large compared to the overhead of a task.
 const CHUNK: usize = 1 << 16;
 
 impl<'a> Array<'a> {
-    /// An array from the bytes of a `.npy` file, which must hold all its items and nothing else.
+    /// Parses a `.npy` file, which must contain all items and nothing else.
     pub(crate) fn parse(bytes: impl Into<Cow<'a, [u8]>>, path: &Path) -> Result<Self> {
         let data = bytes.into();
         let header = Header::parse(&data).map_err(|what| Error::format(path, what))?;
@@ -45,66 +45,65 @@ impl<'a> Array<'a> {
         let present = (data.len() - data_at) as u64;
         if need != Some(present) {
             let items = shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ");
-            let what = format!("needs {items} items of {} bytes, but holds {present} bytes", dtype.size);
+            let what = format!("needs {items} items of {} bytes, but contains {present} bytes", dtype.size);
             return Err(Error::format(path, what));
         }
         Ok(Self { dtype, shape, fortran, data, data_at, path: path.to_owned() })
     }
 
-    /// The type of the items, if the bytes start with a sound header.
+    /// The type of the items, if the bytes start with a valid header.
     pub(crate) fn dtype_of(header: &[u8]) -> Option<DType> {
         Header::parse(header).ok().map(|header| header.dtype)
     }
 
-    /// How long a file must be, from its header alone.
+    /// Size of a file according to its header.
     pub(crate) fn size_of_file(header: &[u8], path: &Path) -> Result<u64> {
         let header = Header::parse(header).map_err(|what| Error::format(path, what))?;
         let size = header.data_size().and_then(|size| size.checked_add(header.data_at as u64));
         size.ok_or_else(|| Error::format(path, "has a shape too large for any file"))
     }
 
-    /// How many items there are.
     pub(crate) fn len(&self) -> usize {
-        // The product fits: `parse` found as many bytes, unless items are empty strings.
+        // The product fits, as `parse` found as many bytes, unless items are empty strings.
         self.shape.iter().fold(1u64, |product, &extent| product.saturating_mul(extent)) as usize
     }
 
-    /// Rows and columns; a vector is one column.
+    /// Rows and columns; a vector is a single column.
     pub(crate) fn rows_cols(&self) -> Result<(usize, usize)> {
         match self.shape[..] {
             [rows] => Ok((rows as usize, 1)),
             [rows, cols] => Ok((rows as usize, cols as usize)),
-            _ => Err(self.wrong(format!("has {} dimensions where a matrix is needed", self.shape.len()))),
+            _ => Err(self.wrong(format!("has {} dimensions; expected a matrix", self.shape.len()))),
         }
     }
 
-    /// All items, row by row. Integers are rounded where `f32` cannot hold them exactly.
+    /// All items in row order. Integers that `f32` cannot represent are rounded.
     pub(crate) fn to_f32(&self, budget: &Budget) -> Result<Vec<f32>> {
-        self.convert(0..self.len(), budget, "is too large for 32 bits", |scalar| match scalar {
+        self.convert(0..self.len(), budget, "is too large for a 32-bit float", |scalar| match scalar {
             Scalar::Signed(x) => Some(x as f32),
             Scalar::Unsigned(x) => Some(x as f32),
             Scalar::Float(x) => Some(x as f32).filter(|y| y.is_finite() || !x.is_finite()),
         })
     }
 
-    /// All items, row by row, if they are whole numbers.
+    /// All items in row order; fails unless all are integers.
     pub(crate) fn to_i64(&self, budget: &Budget) -> Result<Vec<i64>> {
         self.i64_range(0..self.len(), budget)
     }
 
-    /// Some of the items in the order of [`to_i64`](Self::to_i64).
+    /// A range of the items in the order of [`to_i64`](Self::to_i64).
     pub(crate) fn i64_range(&self, range: Range<usize>, budget: &Budget) -> Result<Vec<i64>> {
-        self.convert(range, budget, "is not a whole number of 64 bits", |scalar| match scalar {
+        self.convert(range, budget, "is not a 64-bit integer", |scalar| match scalar {
             Scalar::Signed(x) => Some(x),
             Scalar::Unsigned(x) => x.try_into().ok(),
-            // -2^63 is the least whole number and a float; 2^63 is a float and one too many.
+            // -2^63 is the smallest integer and representable; 2^63 is representable but too large.
             Scalar::Float(x) => {
                 (x.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&x)).then_some(x as i64)
             }
         })
     }
 
-    /// All items, row by row, if they are true and false or 1 and 0.
+    /// All items in row order; fails unless all are 0 or 1.
     pub(crate) fn to_bool(&self, budget: &Budget) -> Result<Vec<bool>> {
         self.convert(0..self.len(), budget, "is neither 0 nor 1", |scalar| match scalar {
             Scalar::Signed(0) | Scalar::Unsigned(0) => Some(false),
@@ -114,14 +113,14 @@ impl<'a> Array<'a> {
         })
     }
 
-    /// The items of an array of text, without their padding.
+    /// The items of a string array, without padding.
     pub(crate) fn to_strings(&self, budget: &Budget) -> Result<Vec<String>> {
         if !matches!(self.dtype.kind, Kind::Bytes | Kind::Text) || self.dtype.size == 0 {
-            return Err(self.wrong("holds no text".into()));
+            return Err(self.wrong("is not a string array".into()));
         }
         budget.check_items("text", self.len() as u64, (size_of::<String>() + self.dtype.size) as u64)?;
         let items = self.bytes().chunks_exact(self.dtype.size);
-        items.map(|item| self.text(item).ok_or_else(|| self.wrong("holds damaged text".into()))).collect()
+        items.map(|item| self.text(item).ok_or_else(|| self.wrong("contains invalid text".into()))).collect()
     }
 
     fn text(&self, item: &[u8]) -> Option<String> {
@@ -147,7 +146,7 @@ impl<'a> Array<'a> {
         Error::format(&self.path, what)
     }
 
-    /// Converts a range of the items in C order; the first that cannot be is the error.
+    /// Converts a range of the items in C order; the error names the first invalid one.
     fn convert<T: Copy + Default + Send>(
         &self,
         range: Range<usize>,
@@ -157,7 +156,7 @@ impl<'a> Array<'a> {
     ) -> Result<Vec<T>> {
         use Scalar::{Float, Signed, Unsigned};
         if matches!(self.dtype.kind, Kind::Bytes | Kind::Text) {
-            return Err(self.wrong("holds text where numbers are needed".into()));
+            return Err(self.wrong("is a string array; expected numbers".into()));
         }
         budget.check_items("an array", range.len() as u64, size_of::<T>() as u64)?;
         let mut out = vec![T::default(); range.len()];
@@ -182,7 +181,7 @@ impl<'a> Array<'a> {
         }
     }
 
-    /// Fills `out` with the items of `range` and tells the first that `of` refused.
+    /// Fills `out` with the items of `range`; returns the first that `of` rejects.
     fn fill<const SIZE: usize, T: Send>(
         &self,
         range: Range<usize>,
@@ -214,7 +213,7 @@ impl<'a> Array<'a> {
         faults.find_map_first(|fault| fault)
     }
 
-    /// Where the item at a place in C order lies in Fortran order.
+    /// Translates an index in C order to one in Fortran order.
     fn stored_at(&self, at: usize) -> usize {
         let (mut rest, mut place) = (at as u64, 0);
         for (axis, &extent) in self.shape.iter().enumerate().rev() {
@@ -226,7 +225,7 @@ impl<'a> Array<'a> {
     }
 }
 
-/// A matrix from a `.npy` file: mapped where it is stored as we hold it, converted otherwise.
+/// Opens a `.npy` matrix: mapped if stored as `f32` in C order, otherwise converted.
 pub(crate) fn open_matrix(path: &Path, budget: &Budget) -> Result<Dense> {
     let bytes = Bytes::open(path, budget)?;
     let array = Array::parse(&bytes[..], path)?;

@@ -1,7 +1,7 @@
-//! numpy's `.npz` archives: a zip of `.npy` members, stored or deflated.
+//! NumPy's `.npz` archives: a zip of `.npy` members, stored or deflated.
 
 use super::{
-    bytes::Head,
+    bytes::FileHead,
     npy::{Array, data_start},
 };
 use crate::{Budget, Error, MappedFile, Result};
@@ -19,14 +19,14 @@ pub(crate) struct Archive {
     budget: Budget,
 }
 
-/// Deflate cannot shrink further than this, so a member that claims more is lying.
+/// The highest compression ratio of deflate; a member that claims more is invalid.
 const MOST_SHRINKING: u64 = 1032;
 
 impl Archive {
-    /// Reads the table of contents.
+    /// Opens an archive and reads its directory.
     pub(crate) fn open(path: &Path, budget: &Budget) -> Result<Self> {
         let file = MappedFile::open(path)?;
-        let wrong = |error: ZipError| Error::format(path, format!("is not a sound zip archive: {error}"));
+        let wrong = |error: ZipError| Error::format(path, format!("is not a valid zip archive: {error}"));
         let zip = ZipArchive::new(Cursor::new(file.clone())).map_err(wrong)?;
         let names: Result<Vec<_>, ZipError> = zip.file_names().map(|name| Ok(name?.into_owned())).collect();
         let names = names.map_err(wrong)?.into_iter();
@@ -34,28 +34,27 @@ impl Archive {
         Ok(Self { file, zip, names, budget: *budget })
     }
 
-    /// The archive, if a first look tells that it may be one and its table of contents is sound.
-    pub(crate) fn of_head(head: &Head) -> Option<Self> {
+    /// The archive, if the first bytes and the directory are those of a zip file.
+    pub(crate) fn of_head(head: &FileHead) -> Option<Self> {
         let zipped = head.bytes.starts_with(b"PK\x03\x04");
         zipped.then(|| Self::open(&head.path, &Budget::default()).ok()).flatten()
     }
 
-    /// The names of the arrays, in the order of the file.
+    /// Names of the arrays, in file order.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Whether there is an array of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.iter().any(|held| held == name)
     }
 
-    /// The file's path with the member's name behind it, for messages.
+    /// Path of a member, for messages.
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.file.path().join(name)
     }
 
-    /// An array: read in place where it is stored, inflated into memory otherwise.
+    /// Reads an array, in place if it is stored uncompressed.
     pub(crate) fn array(&self, name: &str) -> Result<Array<'_>> {
         let path = self.path_of(name);
         let wrong = |error: ZipError| Error::format(&path, format!("cannot be read: {error}"));
@@ -64,7 +63,7 @@ impl Archive {
         }
         let index = self.zip.index_for_name(&format!("{name}.npy"));
         let index = index.ok_or_else(|| wrong(ZipError::FileNotFound))?;
-        // A clone shares the table of contents and the map; it only has a position of its own.
+        // A clone shares the directory and the map; only its position is separate.
         let mut zip = self.zip.clone();
         let entry = zip.by_index_data(index).map_err(wrong)?;
         let (packed, method, encrypted) = (entry.compressed_size(), entry.compression(), entry.encrypted());
@@ -75,7 +74,7 @@ impl Archive {
             CompressionMethod::Stored => {
                 let start = zip.by_index_raw(index).map_err(wrong)?.data_start();
                 let bytes = start.and_then(|start| self.stored(start, packed));
-                let outside = || Error::format(&path, "reaches past the end of the archive");
+                let outside = || Error::format(&path, "extends past the end of the archive");
                 Array::parse(bytes.ok_or_else(outside)?, &path)
             }
             CompressionMethod::Deflated => {
@@ -83,7 +82,8 @@ impl Archive {
                 Array::parse(self.inflate(member, packed, &path)?, &path)
             }
             _ => {
-                let what = format!("is packed with {method}; only stored and deflated arrays are read");
+                let what =
+                    format!("uses compression {method}; only stored and deflated arrays are supported");
                 Err(Error::format(&path, what))
             }
         }
@@ -93,24 +93,24 @@ impl Archive {
         self.file.get(start.try_into().ok()?..start.checked_add(length)?.try_into().ok()?)
     }
 
-    /// All bytes of a deflated member, or an error as soon as they are more than its own header,
-    /// its packed size or the budget allow. The sizes that the archive declares are not believed.
+    /// Decompresses a member. Fails as soon as the size exceeds what its own header, its compressed size or
+    /// the memory limit allow; the sizes in the zip directory are not trusted.
     fn inflate(&self, mut member: impl Read, packed: u64, path: &Path) -> Result<Vec<u8>> {
         let wrong = |what: String| Error::format(path, what);
         let damaged = |error: std::io::Error| wrong(format!("cannot be decompressed: {error}"));
         let most = packed.saturating_mul(MOST_SHRINKING);
         let mut bytes = Vec::new();
         member.by_ref().take(12).read_to_end(&mut bytes).map_err(damaged)?;
-        let cut = || wrong("is cut short inside the header".into());
+        let cut = || wrong("is truncated inside the header".into());
         let data_at = data_start(&bytes).map_err(wrong)?.ok_or_else(cut)? as u64;
         member.by_ref().take(data_at.saturating_sub(12)).read_to_end(&mut bytes).map_err(damaged)?;
         let size = Array::size_of_file(&bytes, path)?;
         if size > most {
-            return Err(wrong(format!("claims {size} bytes, which {packed} packed bytes cannot hold")));
+            return Err(wrong(format!("claims {size} bytes, too many for {packed} compressed bytes")));
         }
         self.budget.check(&format!("{}, decompressed,", path.display()), size)?;
         bytes.reserve_exact((size as usize).saturating_sub(bytes.len()));
-        // One byte more than there should be, so that an excess is noticed and the checksum tested.
+        // One byte more than expected, to detect excess data and to make the reader verify the checksum.
         let rest = size.saturating_sub(bytes.len() as u64).saturating_add(1);
         member.take(rest).read_to_end(&mut bytes).map_err(damaged)?;
         Ok(bytes)
@@ -132,7 +132,7 @@ pub(crate) mod tests {
         [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes(), data].concat()
     }
 
-    /// The bytes of an archive, for the tests of the formats too.
+    /// The bytes of an archive; also used by the tests of the formats.
     pub(crate) fn archive(method: CompressionMethod, members: &[(&str, &[u8])]) -> Vec<u8> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         for (name, bytes) in members {
@@ -142,7 +142,7 @@ pub(crate) mod tests {
         zip.finish().unwrap().into_inner()
     }
 
-    /// An archive of arrays of 64-bit whole numbers in one dimension.
+    /// An archive of one-dimensional arrays of 64-bit integers.
     pub(crate) fn integers(members: &[(&str, &[i64])]) -> Vec<u8> {
         let file = |items: &[i64]| {
             let bytes: Vec<u8> = items.iter().flat_map(|item| item.to_le_bytes()).collect();
@@ -184,7 +184,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_damaged_byte_never_panics_and_the_checksum_of_packed_data_is_tested() {
+    fn a_damaged_byte_never_panics_and_the_checksum_of_compressed_data_is_verified() {
         for method in METHODS {
             let array = bytes_array(3, &[1, 2, 3]);
             let bytes = archive(method, &[("a.npy", &array)]);
@@ -209,7 +209,7 @@ pub(crate) mod tests {
         let error = read(&bomb(5), Budget { bytes: 1 << 20 }).unwrap_err().to_string();
         assert!(error.contains("needs 5 items"), "{error}");
         let error = read(&bomb(1 << 40), Budget { bytes: 1 << 50 }).unwrap_err().to_string();
-        assert!(error.contains("cannot hold"), "{error}");
+        assert!(error.contains("too many for"), "{error}");
         let error = read(&bomb(u64::MAX), ALL).unwrap_err().to_string();
         assert!(error.contains("too large for any file"), "{error}");
     }
@@ -218,7 +218,7 @@ pub(crate) mod tests {
     fn encrypted_and_otherwise_packed_members_are_refused() {
         let bytes = archive(CompressionMethod::Stored, &[("a.npy", &bytes_array(1, &[1]))]);
         let central = memchr::memmem::find(&bytes, b"PK\x01\x02").unwrap();
-        // Flags stand at 8 and the method at 10 of a central header, at 6 and 8 of a local one.
+        // In a central header, flags are at 8 and the method at 10; in a local one, at 6 and 8.
         let changed = |local: usize, value: u8| {
             let mut bytes = bytes.clone();
             bytes[local] = value;
@@ -226,7 +226,7 @@ pub(crate) mod tests {
             read(&bytes, ALL).unwrap_err().to_string()
         };
         assert!(changed(6, 1).ends_with("a: is encrypted"));
-        assert!(changed(8, 93).contains("is packed with"), "{}", changed(8, 93));
+        assert!(changed(8, 93).contains("uses compression"), "{}", changed(8, 93));
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Numbers as text, one row a line, parsed in parallel into one array.
+//! Rows of numbers as text, one per line, parsed in parallel into one array.
 
 use super::text;
 use crate::{Budget, Error, Result};
 use rayon::prelude::*;
 use std::path::Path;
 
-/// Parses each line into `width` items. `parse` returns what it expected where it found no such
-/// line; the first line that fails is the error.
+/// Parses each line into `width` items. `parse` returns a message for an invalid line; the first such
+/// line is the error.
 pub(crate) fn parse_rows<T: Copy + Default + Send>(
     text: &[u8],
     path: &Path,
@@ -18,9 +18,9 @@ pub(crate) fn parse_rows<T: Copy + Default + Send>(
     let lines: Vec<usize> = chunks.par_iter().map(|chunk| text::line_count(chunk)).collect();
     let rows: usize = lines.iter().sum();
     let items = (rows as u64).saturating_mul(width as u64);
-    // A first line that is far wider than the rest must not size the array.
+    // An overlong first line must not determine the size of the array.
     if items > text.len() as u64 + 1 {
-        return Err(Error::format(path, format!("not every line has the {width} numbers of the first")));
+        return Err(Error::format(path, format!("not every line has {width} numbers like the first")));
     }
     budget.check_items("a table", items, size_of::<T>() as u64)?;
     let mut out = vec![T::default(); items as usize];
@@ -42,7 +42,7 @@ pub(crate) fn parse_rows<T: Copy + Default + Send>(
     fault.map_or(Ok(out), Err)
 }
 
-/// The numbers in the first line; 0 where there is none.
+/// Number of fields in the first line; 0 for an empty text.
 pub(crate) fn width(text: &[u8]) -> usize {
     text::lines(text).next().map_or(0, |(_, line)| line.split(|&byte| byte == b',').count())
 }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn many_chunks_are_one_table_and_the_first_fault_is_named_by_its_line() {
+    fn chunks_are_joined_and_the_first_invalid_line_is_named() {
         let mut text: String = (0..400_000).map(|i| format!("{i}\n")).collect();
         assert!(text::pieces(text.as_bytes()).len() > 2);
         let values = doubled(text.as_bytes(), 1).unwrap();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_first_line_does_not_size_the_table() {
+    fn an_overlong_first_line_does_not_size_the_table() {
         let text = [",".repeat(1000), "\n".repeat(1000)].concat();
         assert!(doubled(text.as_bytes(), width(text.as_bytes())).is_err());
     }

@@ -1,9 +1,9 @@
-//! The node-property folders of the Open Graph Benchmark, as unzipped: text (arxiv, products)
-//! or binary (papers100M).
+//! Node-property folders of the Open Graph Benchmark, unzipped: text (arxiv, products) or binary
+//! (papers100M).
 
 mod binary;
 
-use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::Head, edges::Nodes};
+use super::{EdgeSource, Format, Options, Parts, bytes::Bytes, bytes::FileHead, edges::Nodes};
 use super::{
     edges::RawEdges,
     number_rows::{parse_rows, width},
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const FORMAT: Format = Format {
     name: "ogb",
-    about: "a node-property folder of the Open Graph Benchmark, with raw/ and split/",
-    recognizes: |head: &Head| {
+    about: "node-property folder of the Open Graph Benchmark, with raw/ and split/",
+    recognizes: |head: &FileHead| {
         let raw = head.path.join("raw");
         head.has("raw")
             && (raw.join("data.npz").exists() || csv(&raw, "edge").is_some() || is_heterogeneous(&raw))
@@ -26,24 +26,25 @@ pub(crate) const FORMAT: Format = Format {
 fn read(folder: &Path, options: &Options) -> Result<Parts> {
     let raw = folder.join("raw");
     if is_heterogeneous(&raw) {
-        let what = "is a graph of several node types (triplet-type-list), which is not supported";
+        let what = "has several node types (triplet-type-list); heterogeneous graphs are not supported";
         return Err(Error::format(&raw, what));
     }
-    let mut reader = Reader { budget: options.budget, nodes: 0, parts: Parts::default() };
+    let mut reader = OgbReader { budget: options.budget, nodes: 0, parts: Parts::default() };
     match raw.join("data.npz").exists() {
         true => reader.read_binary(&raw)?,
         false => reader.read_text(&raw)?,
     }
     reader.parts.nodes = Nodes::Count(reader.nodes);
     reader.read_split(&folder.join("split"))?;
-    let mapped = Head::of(folder)?.has("mapping").then(|| Head::of(&folder.join("mapping"))).transpose()?;
+    let mapped =
+        FileHead::of(folder)?.has("mapping").then(|| FileHead::of(&folder.join("mapping"))).transpose()?;
     if let Some(name) = mapped.iter().flat_map(|m| &m.names).find(|name| name.starts_with("nodeidx2")) {
-        reader.parts.notes.push(format!("mapping/{name} has the publisher's ids of the nodes"));
+        reader.parts.notes.push(format!("the publisher's node ids are in mapping/{name}"));
     }
     Ok(reader.parts)
 }
 
-/// A table by its name, compressed as published or not.
+/// The path of a table, compressed as published or not.
 fn csv(folder: &Path, name: &str) -> Option<PathBuf> {
     let paths = [".csv.gz", ".csv"].map(|end| folder.join(format!("{name}{end}")));
     paths.into_iter().find(|path| path.exists())
@@ -53,13 +54,13 @@ fn is_heterogeneous(raw: &Path) -> bool {
     csv(raw, "triplet-type-list").is_some()
 }
 
-struct Reader {
+struct OgbReader {
     budget: Budget,
     nodes: usize,
     parts: Parts,
 }
 
-impl Reader {
+impl OgbReader {
     fn read_text(&mut self, raw: &Path) -> Result<()> {
         let path = self.need(raw, "num-node-list")?;
         let nodes = self.read_count(&path)?;
@@ -91,7 +92,7 @@ impl Reader {
 
     fn set_nodes(&mut self, nodes: u64, path: &Path) -> Result<()> {
         if nodes > MAX_NODES as u64 {
-            return Err(Error::format(path, format!("says {nodes} nodes, more than the 2^31 supported")));
+            return Err(Error::format(path, format!("has {nodes} nodes, more than the 2^31 supported")));
         }
         self.budget.check_items("a graph", nodes + 1, 8).map_err(|error| error.within(path))?;
         self.nodes = nodes as usize;
@@ -101,11 +102,11 @@ impl Reader {
     fn check_count(&self, path: &Path, what: &str, found: usize, said: u64) -> Result<()> {
         match found as u64 == said {
             true => Ok(()),
-            false => Err(Error::format(path, format!("has {found} {what}, but {said} were announced"))),
+            false => Err(Error::format(path, format!("has {found} {what}, expected {said}"))),
         }
     }
 
-    /// The one number of a file that lists the size of each graph.
+    /// The number in a file that lists the size of each graph.
     fn read_count(&self, path: &Path) -> Result<u64> {
         let text = Bytes::open(path, &self.budget)?;
         let counts = parse_rows(&text, path, &self.budget, 1, |line, row| {
@@ -114,7 +115,7 @@ impl Reader {
         })?;
         match counts[..] {
             [count] => Ok(count),
-            _ => Err(Error::format(path, format!("lists {} graphs; one is needed", counts.len()))),
+            _ => Err(Error::format(path, format!("lists {} graphs; expected one", counts.len()))),
         }
     }
 
@@ -153,10 +154,10 @@ impl Reader {
             return Err(several_labels(path));
         }
         let classes: Vec<f32> = parse_rows(&text, path, &self.budget, 1, |line, row| {
-            // pandas writes a missing value alone in its line as a pair of quotes.
+            // pandas writes a missing value that is alone on its line as a pair of quotes.
             row[0] = match line {
                 b"" | b"\"\"" => f32::NAN,
-                _ => float(line).ok_or_else(|| expected("a class number or nothing", line))?,
+                _ => float(line).ok_or_else(|| expected("a class number or an empty line", line))?,
             };
             Ok(())
         })?;
@@ -164,7 +165,7 @@ impl Reader {
     }
 
     fn read_split(&mut self, folder: &Path) -> Result<()> {
-        let names = if folder.is_dir() { Head::of(folder)?.names } else { Vec::new() };
+        let names = if folder.is_dir() { FileHead::of(folder)?.names } else { Vec::new() };
         let Some(name) = names.into_iter().find(|name| csv(&folder.join(name), "train").is_some()) else {
             return Ok(());
         };
@@ -191,12 +192,12 @@ impl Reader {
 }
 
 fn several_labels(path: &Path) -> Error {
-    Error::format(path, "has several labels a node; multi-label data is not supported")
+    Error::format(path, "has several labels per node; multi-label data is not supported")
 }
 
-/// Labels from floats, where what is not a number means unlabelled.
+/// Labels from floats; NaN means unlabelled.
 fn labels_from(classes: &[f32], path: &Path) -> Result<Labels> {
-    // From here on `f32` skips whole numbers, and nobody has so many classes.
+    // From here on, `f32` cannot represent every integer.
     const TOO_LARGE: f32 = 16_777_216.0;
     let is_class = |class: f32| class.is_nan() || (class.fract() == 0.0 && class.abs() < TOO_LARGE);
     if let Some(at) = classes.par_iter().position_first(|&class| !is_class(class)) {
@@ -206,7 +207,7 @@ fn labels_from(classes: &[f32], path: &Path) -> Result<Labels> {
     Labels::from_signed(signed).map_err(|error| Error::format(path, error.to_string()))
 }
 
-/// A whole number; no node number or count has more than 18 digits.
+/// An integer of at most 18 digits, enough for any node number or count.
 fn number(field: &[u8]) -> Option<u64> {
     if field.is_empty() || field.len() > 18 {
         return None;

@@ -18,7 +18,7 @@ mod pages;
 mod thrift;
 
 use super::table::{NodeTable, Purpose};
-use super::{Format, Options, Parts, bytes::Head};
+use super::{Format, Options, Parts, bytes::FileHead};
 #[cfg(not(feature = "parquet"))]
 use crate::Error;
 use crate::Result;
@@ -26,27 +26,26 @@ use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "parquet",
-    about: "Parquet, one edge a row: source and target (or src/dst, from/to, u/v), optionally weight",
-    recognizes: |head: &Head| is_parquet(&head.bytes),
+    about: "Parquet with one edge per row: source and target (or src/dst, from/to, u/v), optional weight",
+    recognizes: |head: &FileHead| is_parquet(&head.bytes),
     read,
 };
 
-/// Whether a file starts as Parquet does.
 pub(crate) fn is_parquet(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PAR1")
 }
 
 #[cfg(feature = "parquet")]
 fn read(path: &Path, options: &Options) -> Result<Parts> {
-    let edges = file::guarded(path, || edges::read(&file::Table::open(path, &options.budget)?, options))?;
+    let edges =
+        file::guarded(path, || edges::read(&file::ParquetFile::open(path, &options.budget)?, options))?;
     let edges = super::EdgeSource::Raw(edges);
     Ok(Parts { edges, files: vec![path.to_owned()], ..Parts::default() })
 }
 
-/// Reads a file as a node table.
 #[cfg(feature = "parquet")]
 pub(crate) fn read_nodes(path: &Path, purpose: Purpose, options: &Options) -> Result<NodeTable> {
-    file::guarded(path, || nodes::read(&file::Table::open(path, &options.budget)?, purpose))
+    file::guarded(path, || nodes::read(&file::ParquetFile::open(path, &options.budget)?, purpose))
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -54,7 +53,6 @@ fn read(path: &Path, _: &Options) -> Result<Parts> {
     Err(Error::no_parquet(path))
 }
 
-/// Says that Parquet is left out of this build.
 #[cfg(not(feature = "parquet"))]
 pub(crate) fn read_nodes(path: &Path, _: Purpose, _: &Options) -> Result<NodeTable> {
     Err(Error::no_parquet(path))

@@ -1,16 +1,16 @@
-//! A reader for the few pickle instructions that Planetoid's files consist of.
+//! A reader for the pickle instructions that Planetoid files use.
 //!
-//! A pickle is a program. This reader knows only the instructions that build plain values, and of
-//! the names a pickle may mention only the six that stand for an array, a sparse matrix or a
-//! dictionary. It notes what was to be called with what and calls nothing.
+//! A pickle is a program. This reader supports only the instructions that build plain values, and only
+//! the six names that stand for an array, a sparse matrix or a dictionary. It records calls and never
+//! makes them.
 //!
-//! Values lie in one table and refer to each other by number, so shared and even cyclic values
-//! cost nothing extra, and neither reading nor freeing them recurses, however deep they nest.
+//! Values are stored in one table and refer to each other by index. Shared and cyclic values cost
+//! nothing extra, and neither reading nor freeing them recurses, however deeply they nest.
 
 use crate::{Budget, Error, Result};
 use std::{collections::HashMap, path::Path};
 
-/// A value; what has parts is a place in the pickle's table.
+/// A value; composite values are indices into the table of the pickle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     None,
@@ -21,7 +21,7 @@ pub(crate) enum Value<'a> {
     Node(u32),
 }
 
-/// The names that a Planetoid pickle may mention.
+/// The names that a Planetoid pickle may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Global {
     CsrMatrix,
@@ -33,32 +33,32 @@ pub(crate) enum Global {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Tuple,
     List,
-    /// `items` are a key, its value, the next key and so on.
+    /// `items` alternates keys and values.
     Dict,
-    /// What calling the global with `args` would have made.
+    /// The result of calling the global with `args`.
     Object(Global),
 }
 
-/// A value with parts.
+/// A composite value.
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     pub(crate) items: Vec<Value<'a>>,
     pub(crate) args: Value<'a>,
     pub(crate) state: Value<'a>,
 }
 
-/// All values of a file, and the one it stands for.
+/// All values of a file.
 pub(crate) struct Pickle<'a> {
     nodes: Vec<Node<'a>>,
     pub(crate) root: Value<'a>,
 }
 
 impl<'a> Pickle<'a> {
-    /// Reads a pickle. `path` is for messages only.
+    /// Reads a pickle. `path` is used in messages.
     pub(crate) fn read(bytes: &'a [u8], path: &Path, budget: &Budget) -> Result<Self> {
         let (nodes, stack, marks) = (Vec::new(), Vec::new(), Vec::new());
         let mut reader =
@@ -67,7 +67,7 @@ impl<'a> Pickle<'a> {
         Ok(Self { nodes: reader.nodes, root })
     }
 
-    /// The parts of a value, if it has any.
+    /// The contents of a composite value.
     pub(crate) fn node(&self, value: Value) -> Option<&Node<'a>> {
         match value {
             Value::Node(place) => self.nodes.get(place as usize),
@@ -75,16 +75,15 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// The members of a tuple.
     pub(crate) fn tuple(&self, value: Value) -> Option<&[Value<'a>]> {
-        self.node(value).filter(|node| node.kind == Kind::Tuple).map(|node| &node.items[..])
+        self.node(value).filter(|node| node.kind == ValueKind::Tuple).map(|node| &node.items[..])
     }
 
-    /// What a dictionary has under a name.
+    /// Looks up a key of a dictionary.
     pub(crate) fn field(&self, dict: Value, name: &str) -> Option<Value<'a>> {
-        let dict = self.node(dict).filter(|node| node.kind == Kind::Dict)?;
+        let dict = self.node(dict).filter(|node| node.kind == ValueKind::Dict)?;
         let (pairs, _) = dict.items.as_chunks::<2>();
-        // As in Python, the last of equal keys counts.
+        // As in Python, the last of equal keys wins.
         pairs.iter().rev().find(|[key, _]| *key == Value::Bytes(name.as_bytes())).map(|&[_, value]| value)
     }
 }
@@ -94,11 +93,11 @@ struct Reader<'a, 'b> {
     at: usize,
     path: &'b Path,
     budget: &'b Budget,
-    /// Bytes of the values made so far.
+    /// Memory of the values so far, in bytes.
     spent: u64,
     nodes: Vec<Node<'a>>,
     stack: Vec<Value<'a>>,
-    /// Heights of the stack at each open MARK.
+    /// Height of the stack at each open MARK.
     marks: Vec<usize>,
     memo: HashMap<u32, Value<'a>>,
 }
@@ -115,9 +114,9 @@ impl<'a> Reader<'a, '_> {
                 b'r' => self.memoize(Self::four_bytes)?,
                 b'h' => self.recall(start)?,
                 b'(' => self.mark()?,
-                b')' => self.push_node(Kind::Tuple, Vec::new())?,
-                b'}' => self.push_node(Kind::Dict, Vec::new())?,
-                b']' => self.push_node(Kind::List, Vec::new())?,
+                b')' => self.push_node(ValueKind::Tuple, Vec::new())?,
+                b'}' => self.push_node(ValueKind::Dict, Vec::new())?,
+                b']' => self.push_node(ValueKind::List, Vec::new())?,
                 0x81 | b'R' => self.call(start)?,
                 b'b' => self.set_state(start)?,
                 b'U' => self.string(Self::one_byte)?,
@@ -127,7 +126,7 @@ impl<'a> Reader<'a, '_> {
                 b'M' => self.take().and_then(|n| self.push(Value::Int(u16::from_le_bytes(n) as i64)))?,
                 b't' => {
                     let items = self.popped_to_mark(start)?;
-                    self.push_node(Kind::Tuple, items)?
+                    self.push_node(ValueKind::Tuple, items)?
                 }
                 0x85..=0x87 => self.short_tuple((opcode - 0x84) as usize, start)?,
                 b'N' => self.push(Value::None)?,
@@ -139,7 +138,7 @@ impl<'a> Reader<'a, '_> {
                 b'.' => return self.stop(start),
                 other => {
                     let what = format!(
-                        "has the pickle instruction {other:#04x} ({}) at byte {start}, which Planetoid files do not use",
+                        "has the pickle instruction {other:#04x} ({}) at byte {start}, which is not supported",
                         other.escape_ascii()
                     );
                     return Err(Error::format(self.path, what));
@@ -162,7 +161,7 @@ impl<'a> Reader<'a, '_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
         let taken = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk()).copied();
         self.at += N;
-        taken.ok_or_else(|| Error::format(self.path, "ends in the middle of a pickle"))
+        taken.ok_or_else(|| Error::format(self.path, "is truncated: the pickle has no end"))
     }
 
     fn one_byte(&mut self) -> Result<u32> {
@@ -178,7 +177,7 @@ impl<'a> Reader<'a, '_> {
             0..=2 => Ok(()),
             version => Err(Error::format(
                 self.path,
-                format!("is a pickle of protocol {version}; Planetoid files have protocol 2"),
+                format!("has pickle protocol {version}; expected 2 for a Planetoid file"),
             )),
         }
     }
@@ -186,7 +185,7 @@ impl<'a> Reader<'a, '_> {
     fn line(&mut self) -> Result<&'a [u8]> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let end = memchr::memchr(b'\n', rest)
-            .ok_or_else(|| Error::format(self.path, "ends in the middle of a pickle"))?;
+            .ok_or_else(|| Error::format(self.path, "is truncated: the pickle has no end"))?;
         self.at += end + 1;
         Ok(&rest[..end])
     }
@@ -203,7 +202,7 @@ impl<'a> Reader<'a, '_> {
             (b"__builtin__", b"list") => Global::List,
             _ => {
                 let what = format!(
-                    "asks for {}.{} at byte {start}, which no Planetoid file needs; nothing was run",
+                    "refers to {}.{} at byte {start}, which is not allowed; nothing was executed",
                     shown(module),
                     shown(name)
                 );
@@ -213,10 +212,10 @@ impl<'a> Reader<'a, '_> {
         self.push(Value::Global(global))
     }
 
-    /// Every value costs a byte of the file at least, but takes more in memory.
+    /// A value takes at least one byte in the file, but more in memory.
     fn spend(&mut self, bytes: usize) -> Result<()> {
         self.spent = self.spent.saturating_add(bytes as u64);
-        self.budget.check("a pickle's values", self.spent)
+        self.budget.check("the values of a pickle", self.spent)
     }
 
     fn push(&mut self, value: Value<'a>) -> Result<()> {
@@ -225,7 +224,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    fn push_node(&mut self, kind: Kind, items: Vec<Value<'a>>) -> Result<()> {
+    fn push_node(&mut self, kind: ValueKind, items: Vec<Value<'a>>) -> Result<()> {
         self.push_object(Node { kind, items, args: Value::None, state: Value::None })
     }
 
@@ -236,7 +235,7 @@ impl<'a> Reader<'a, '_> {
         self.push(Value::Node(place))
     }
 
-    /// Where the values begin that belong to the innermost open MARK.
+    /// Start of the values that belong to the innermost open MARK.
     fn floor(&self) -> usize {
         self.marks.last().copied().unwrap_or(0)
     }
@@ -268,7 +267,7 @@ impl<'a> Reader<'a, '_> {
         let start = self.at - 1;
         let key = key(self)?;
         let value = self.top(start)?;
-        // A table entry takes about twice its contents.
+        // A table entry takes about twice the size of its contents.
         self.spend(2 * size_of::<(u32, Value)>())?;
         self.memo.insert(key, value);
         Ok(())
@@ -277,7 +276,7 @@ impl<'a> Reader<'a, '_> {
     fn recall(&mut self, at: usize) -> Result<()> {
         let key = self.one_byte()?;
         let value = self.memo.get(&key).copied();
-        self.push(value.ok_or_else(|| self.wrong(at, "it recalls a value that was never kept"))?)
+        self.push(value.ok_or_else(|| self.wrong(at, "it recalls a value that was never stored"))?)
     }
 
     fn string(&mut self, length: fn(&mut Self) -> Result<u32>) -> Result<()> {
@@ -286,7 +285,7 @@ impl<'a> Reader<'a, '_> {
             let left = self.bytes.len().saturating_sub(self.at);
             Error::format(
                 self.path,
-                format!("announces {length} bytes at byte {}, but {left} follow", self.at),
+                format!("declares {length} bytes at byte {}, but {left} follow", self.at),
             )
         })?;
         self.at += length;
@@ -298,21 +297,26 @@ impl<'a> Reader<'a, '_> {
             return Err(self.wrong(at, "a value is missing"));
         }
         let items = self.stack.split_off(self.stack.len() - length);
-        self.push_node(Kind::Tuple, items)
+        self.push_node(ValueKind::Tuple, items)
     }
 
     fn call(&mut self, at: usize) -> Result<()> {
         let (args, callee) = (self.pop(at)?, self.pop(at)?);
         let Value::Global(global) = callee else {
-            return Err(self.wrong(at, "something that is not a name is called"));
+            return Err(self.wrong(at, "the callee is not a name"));
         };
-        self.push_object(Node { kind: Kind::Object(global), items: Vec::new(), args, state: Value::None })
+        self.push_object(Node {
+            kind: ValueKind::Object(global),
+            items: Vec::new(),
+            args,
+            state: Value::None,
+        })
     }
 
     fn top_node(&mut self, at: usize) -> Result<&mut Node<'a>> {
         match self.top(at)? {
             Value::Node(place) => Ok(&mut self.nodes[place as usize]),
-            _ => Err(self.wrong(at, "a list, a dictionary or an object is missing")),
+            _ => Err(self.wrong(at, "expected a list, a dictionary or an object")),
         }
     }
 
@@ -324,9 +328,10 @@ impl<'a> Reader<'a, '_> {
 
     fn set_items(&mut self, at: usize) -> Result<()> {
         let items = self.popped_to_mark(at)?;
-        let holds_pairs = matches!(self.top_node(at)?.kind, Kind::Dict | Kind::Object(Global::DefaultDict));
+        let holds_pairs =
+            matches!(self.top_node(at)?.kind, ValueKind::Dict | ValueKind::Object(Global::DefaultDict));
         if !holds_pairs || items.len() % 2 == 1 {
-            return Err(self.wrong(at, "keys and values do not go into a dictionary"));
+            return Err(self.wrong(at, "expected a dictionary and pairs of keys and values"));
         }
         self.top_node(at)?.items.extend(items);
         Ok(())
@@ -343,15 +348,15 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn extend_top_list(&mut self, items: &[Value<'a>], at: usize) -> Result<()> {
-        if self.top_node(at)?.kind != Kind::List {
-            return Err(self.wrong(at, "a list is missing"));
+        if self.top_node(at)?.kind != ValueKind::List {
+            return Err(self.wrong(at, "expected a list"));
         }
         self.top_node(at)?.items.extend(items);
         Ok(())
     }
 }
 
-/// A name out of a file, fit for a message.
+/// A name from the file, safe to print.
 fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).escape_debug().to_string()
 }
@@ -368,7 +373,7 @@ mod tests {
         read(bytes).err().map(|error| error.to_string()).unwrap_or_default()
     }
 
-    // What Python 2 writes for pickle.dumps({"a": [1, -2, 300, None, True]}, 2).
+    // The output of Python 2 for pickle.dumps({"a": [1, -2, 300, None, True]}, 2).
     const PLAIN: &[u8] = b"\x80\x02}q\x00U\x01aq\x01]q\x02(K\x01J\xfe\xff\xff\xffM,\x01N\x88es.";
 
     #[test]
@@ -378,7 +383,7 @@ mod tests {
         let list = pickle.field(pickle.root, "a").unwrap();
         let node = pickle.node(list).unwrap();
         let expected = [Value::Int(1), Value::Int(-2), Value::Int(300), Value::None, Value::Bool(true)];
-        assert_eq!((node.kind, &node.items[..]), (Kind::List, &expected[..]));
+        assert_eq!((node.kind, &node.items[..]), (ValueKind::List, &expected[..]));
         assert_eq!(pickle.field(pickle.root, "b"), None);
         for length in 0..with_mark.len() {
             assert!(read(&with_mark[..length]).is_err(), "cut to {length}");
@@ -386,14 +391,14 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_refused_and_nothing_is_run() {
+    fn other_names_are_refused_and_nothing_is_executed() {
         let error = message(b"cos\nsystem\n(U\x09rm -rf /ttR.");
         assert_eq!(
             error,
-            "ind.x.graph: asks for os.system at byte 0, which no Planetoid file needs; nothing was run"
+            "ind.x.graph: refers to os.system at byte 0, which is not allowed; nothing was executed"
         );
         assert!(message(b"\x80\x02c__builtin__\neval\n.").contains("__builtin__.eval at byte 2"));
-        assert!(message(b"cnumpy\nndarray.").contains("ends in the middle"));
+        assert!(message(b"cnumpy\nndarray.").contains("is truncated"));
         let long = [b"c", &[b'a'; 100_000][..], b"\nb\n."].concat();
         assert!(message(&long).len() < 300);
     }
@@ -409,10 +414,10 @@ mod tests {
     #[test]
     fn lengths_are_compared_with_the_file() {
         assert!(
-            message(b"T\xff\xff\xff\xffabc.").contains("announces 4294967295 bytes at byte 5, but 4 follow")
+            message(b"T\xff\xff\xff\xffabc.").contains("declares 4294967295 bytes at byte 5, but 4 follow")
         );
         assert!(message(b"U\x05abc.").contains("but 4 follow"));
-        assert!(message(b"").contains("ends in the middle"));
+        assert!(message(b"").contains("is truncated"));
     }
 
     #[test]
@@ -436,7 +441,7 @@ mod tests {
         for bytes in broken {
             assert!(read(bytes).is_err(), "{}", bytes.escape_ascii());
         }
-        // A tuple must not reach below the mark, or the mark would lie above the stack.
+        // A tuple must not reach below the mark, or the mark would be above the stack.
         assert!(read(b"K\x01K\x01(\x86t.").is_err());
     }
 
@@ -446,19 +451,19 @@ mod tests {
         nested.extend(b"a".repeat(999_999));
         nested.push(b'.');
         assert_eq!(read(&nested).unwrap().nodes.len(), 1_000_000);
-        // Each level holds the one before twice: 2^200 leaves if they were copied.
+        // Each level contains the previous one twice: 2^200 leaves if they were copied.
         let mut laughs = b"(]q\x00".to_vec();
         for level in 0..200 {
             laughs.extend([b'h', level, b'h', level, 0x86, b'q', level + 1]);
         }
         laughs.extend(b"t.");
         assert_eq!(read(&laughs).unwrap().nodes.len(), 202);
-        // A list inside itself.
+        // A list that contains itself.
         let cycle = read(b"]q\x00h\x00a.").unwrap();
         assert_eq!(cycle.node(cycle.root).unwrap().items, [cycle.root]);
         let small = Budget { bytes: 1 << 20 };
         let refused = Pickle::read(&nested, Path::new("x"), &small);
         assert!(matches!(refused, Err(Error::Memory { .. })));
-        assert!(read(b"K\x01r\xff\xff\xff\xff.").is_ok(), "a memo key is no length");
+        assert!(read(b"K\x01r\xff\xff\xff\xff.").is_ok(), "a memo key is not a length");
     }
 }

@@ -1,12 +1,12 @@
-//! The numpy arrays and scipy matrices that a pickle describes.
+//! NumPy arrays and scipy matrices stored in a pickle.
 
-use super::pickle::{Global, Kind, Pickle, Value};
+use super::pickle::{Global, Pickle, Value, ValueKind};
 use crate::Csr;
 
-/// Why a value is not the array or matrix expected.
+/// Why a value is not the expected array or matrix.
 pub(crate) type Fault = String;
 
-/// A numpy array as it lies in the file: row by row, little-endian.
+/// A NumPy array as stored in the file: row order, little-endian.
 pub(crate) struct PickledArray<'a> {
     pub(crate) shape: Vec<usize>,
     dtype: Dtype,
@@ -31,41 +31,40 @@ impl Dtype {
 }
 
 impl<'a> PickledArray<'a> {
-    /// The array that `_reconstruct` and its state `(version, shape, dtype, fortran, bytes)` make.
+    /// The array described by `_reconstruct` and its state `(version, shape, dtype, fortran, bytes)`.
     pub(crate) fn from(pickle: &Pickle<'a>, value: Value) -> Result<Self, Fault> {
-        let object = pickle.node(value).filter(|node| node.kind == Kind::Object(Global::Reconstruct));
-        let object = object.ok_or("it is not a numpy array")?;
+        let object = pickle.node(value).filter(|node| node.kind == ValueKind::Object(Global::Reconstruct));
+        let object = object.ok_or("is not a NumPy array")?;
         let made_from = pickle.tuple(object.args).and_then(|args| args.first());
         if made_from != Some(&Value::Global(Global::Ndarray)) {
-            return Err("it is not a numpy array".into());
+            return Err("is not a NumPy array".into());
         }
         let Some(&[_, shape, dtype, Value::Bool(fortran), Value::Bytes(bytes)]) = pickle.tuple(object.state)
         else {
-            return Err("a numpy array has no shape, type and bytes".into());
+            return Err("an array lacks its shape, type or contents".into());
         };
-        let shape = sizes(pickle, shape).ok_or("a numpy array has no valid shape")?;
+        let shape = sizes(pickle, shape).ok_or("an array has an invalid shape")?;
         if fortran && shape.len() > 1 {
-            return Err("a numpy array is stored by columns, which is not supported".into());
+            return Err("an array is stored in Fortran order, which is not supported".into());
         }
         let dtype = dtype_of(pickle, dtype)?;
         let need = shape.iter().try_fold(dtype.size(), |need, &size| need.checked_mul(size));
         if need != Some(bytes.len()) {
-            return Err(format!("a numpy array of shape {shape:?} has {} bytes", bytes.len()));
+            return Err(format!("an array of shape {shape:?} has {} bytes", bytes.len()));
         }
         Ok(Self { shape, dtype, bytes })
     }
 
-    /// The values as whole numbers that are not negative.
+    /// The values as non-negative integers.
     pub(crate) fn to_whole<T: TryFrom<i64>>(&self) -> Result<Vec<T>, Fault> {
         let number = |value: i64| T::try_from(value).map_err(|_| format!("{value} is out of range"));
         match self.dtype {
             Dtype::I4 => self.items().map(|item| number(i32::from_le_bytes(item) as i64)).collect(),
             Dtype::I8 => self.items().map(|item| number(i64::from_le_bytes(item))).collect(),
-            Dtype::F4 | Dtype::F8 => Err("whole numbers were expected, not fractions".into()),
+            Dtype::F4 | Dtype::F8 => Err("expected integers, found floats".into()),
         }
     }
 
-    /// The values as `f32`.
     pub(crate) fn to_f32(&self) -> Vec<f32> {
         match self.dtype {
             Dtype::I4 => self.items().map(|item| i32::from_le_bytes(item) as f32).collect(),
@@ -80,23 +79,21 @@ impl<'a> PickledArray<'a> {
     }
 }
 
-/// `dtype('i4', …)` with a state whose second part is the byte order.
+/// Reads `dtype('i4', …)`; the second item of its state is the byte order.
 fn dtype_of(pickle: &Pickle, value: Value) -> Result<Dtype, Fault> {
-    let object = pickle.node(value).filter(|node| node.kind == Kind::Object(Global::Dtype));
-    let object = object.ok_or("a numpy array has no type")?;
+    let object = pickle.node(value).filter(|node| node.kind == ValueKind::Object(Global::Dtype));
+    let object = object.ok_or("an array has no type")?;
     let order = pickle.tuple(object.state).and_then(|state| state.get(1));
     if order != Some(&Value::Bytes(b"<")) {
-        return Err("a numpy array is not little-endian".into());
+        return Err("an array is not little-endian".into());
     }
     match pickle.tuple(object.args).and_then(|args| args.first()) {
         Some(Value::Bytes(b"i4")) => Ok(Dtype::I4),
         Some(Value::Bytes(b"i8")) => Ok(Dtype::I8),
         Some(Value::Bytes(b"f4")) => Ok(Dtype::F4),
         Some(Value::Bytes(b"f8")) => Ok(Dtype::F8),
-        Some(Value::Bytes(other)) => {
-            Err(format!("the array type '{}' is not supported", other.escape_ascii()))
-        }
-        _ => Err("a numpy array has no type".into()),
+        Some(Value::Bytes(other)) => Err(format!("unsupported array type '{}'", other.escape_ascii())),
+        _ => Err("an array has no type".into()),
     }
 }
 
@@ -108,10 +105,10 @@ fn sizes(pickle: &Pickle, shape: Value) -> Option<Vec<usize>> {
     pickle.tuple(shape)?.iter().map(size).collect()
 }
 
-/// The matrix that a pickled `csr_matrix` holds.
+/// The matrix in a pickled `csr_matrix`.
 pub(crate) fn sparse_matrix(pickle: &Pickle) -> Result<Csr, Fault> {
-    let object = pickle.node(pickle.root).filter(|node| node.kind == Kind::Object(Global::CsrMatrix));
-    let state = object.ok_or("it is not a scipy csr_matrix")?.state;
+    let object = pickle.node(pickle.root).filter(|node| node.kind == ValueKind::Object(Global::CsrMatrix));
+    let state = object.ok_or("is not a scipy csr_matrix")?.state;
     let field = |name: &str| pickle.field(state, name).ok_or_else(|| format!("the matrix has no {name}"));
     let array = |name: &str| {
         PickledArray::from(pickle, field(name)?).map_err(|fault| format!("the matrix's {name}: {fault}"))
@@ -129,7 +126,7 @@ pub(crate) fn sparse_matrix(pickle: &Pickle) -> Result<Csr, Fault> {
     Csr::new(*cols, offsets, indices, array("data")?.to_f32()).map_err(|error| error.to_string())
 }
 
-/// The class of each row of a one-hot array; a row of zeros has none.
+/// The class of each row of a one-hot array; a row of zeros is unlabelled.
 pub(crate) fn one_hot_classes(pickle: &Pickle) -> Result<Vec<Option<u32>>, Fault> {
     let array = PickledArray::from(pickle, pickle.root)?;
     let &[rows, classes] = &array.shape[..] else {

@@ -1,15 +1,14 @@
-//! Planetoid's folders: Cora, Citeseer and Pubmed as `ind.NAME.{x,tx,allx,y,ty,ally,graph,test.index}`.
+//! Planetoid folders: Cora, Citeseer and Pubmed as `ind.NAME.{x,tx,allx,y,ty,ally,graph,test.index}`.
 //!
-//! `allx` and `ally` hold the first nodes; row `i` of `tx` and `ty` is the node that line `i` of
-//! `test.index` names. `x` and `y` repeat the first rows: these are the training nodes of the
-//! public split.
+//! `allx` and `ally` contain the first nodes; row `i` of `tx` and `ty` belongs to the node on line `i`
+//! of `test.index`. `x` and `y` repeat the first rows: the training nodes of the public split.
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::{Bytes, Head},
+    bytes::{Bytes, FileHead},
     edges::{Nodes, RawEdges},
     masks,
-    pickle::{Global, Kind, Pickle, Value},
+    pickle::{Global, Pickle, Value, ValueKind},
     pickled_arrays::{Fault, one_hot_classes, sparse_matrix},
 };
 use crate::{Budget, Csr, Error, Features, Labels, Result, Split, SplitSet, graph::MAX_NODES};
@@ -17,27 +16,28 @@ use std::path::{Path, PathBuf};
 
 pub(crate) const FORMAT: Format = Format {
     name: "planetoid",
-    about: "a folder of Planetoid's ind.NAME.* files (Cora, Citeseer, Pubmed)",
+    about: "folder of Planetoid ind.NAME.* files (Cora, Citeseer, Pubmed)",
     recognizes: |head| names(head).next().is_some(),
     read,
 };
 
-/// Validation nodes of the public split: those that follow the training nodes.
+/// Validation nodes of the public split; they follow the training nodes.
 const PUBLIC_VALIDATION: usize = 500;
 
-/// The datasets whose graph lies in the folder.
-fn names(head: &Head) -> impl Iterator<Item = &str> {
+/// The datasets whose graph is in the folder.
+fn names(head: &FileHead) -> impl Iterator<Item = &str> {
     head.names.iter().filter_map(|name| name.strip_prefix("ind.")?.strip_suffix(".graph"))
 }
 
 fn read(path: &Path, options: &Options) -> Result<Parts> {
-    let head = Head::of(path)?;
+    let head = FileHead::of(path)?;
     let found: Vec<&str> = names(&head).collect();
     let &[name] = &found[..] else {
         return Err(match found.is_empty() {
-            true => Error::format(path, "is not a folder with an ind.NAME.graph file"),
+            true => Error::format(path, "contains no ind.NAME.graph file"),
             false => {
-                let what = format!("holds several datasets ({}); give each a folder", found.join(", "));
+                let what =
+                    format!("contains several datasets ({}); put each into its own folder", found.join(", "));
                 Error::format(path, what)
             }
         });
@@ -80,10 +80,10 @@ struct Folder<'a> {
     budget: &'a Budget,
 }
 
-/// Which row of `allx` or `tx` each node has.
+/// The row of `allx` or `tx` of each node.
 struct Placement {
     nodes: usize,
-    /// Rows of `allx`, the first nodes.
+    /// Rows of `allx`, which are the first nodes.
     known: usize,
     /// The node of each row of `tx`.
     test: Vec<u32>,
@@ -94,17 +94,17 @@ struct Placement {
 impl Placement {
     fn new(known: usize, test: Vec<u32>) -> Result<Self, Fault> {
         let nodes = test.iter().max().map_or(known, |&last| known.max(last as usize + 1));
-        // No more gaps than rows: a wild id must not make millions of empty nodes.
+        // At most as many gaps as rows: an absurd id must not create millions of empty nodes.
         if nodes > MAX_NODES || nodes - known > 2 * test.len() {
-            return Err(format!("names node {}, far beyond its {} rows", nodes - 1, known + test.len()));
+            return Err(format!("contains node {}, far beyond its {} rows", nodes - 1, known + test.len()));
         }
         let mut test_row = vec![None; nodes - known];
         for (row, &node) in (0..).zip(&test) {
             let place = (node as usize).checked_sub(known).and_then(|place| test_row.get_mut(place));
             match place {
                 Some(free @ None) => *free = Some(row),
-                Some(_) => return Err(format!("names node {node} twice")),
-                None => return Err(format!("names node {node}, which has a row in allx already")),
+                Some(_) => return Err(format!("contains node {node} twice")),
+                None => return Err(format!("contains node {node}, which is in allx already")),
             }
         }
         Ok(Self { nodes, known, test, test_row })
@@ -112,9 +112,8 @@ impl Placement {
 
     fn notes(&self) -> Vec<String> {
         let absent = self.test_row.iter().filter(|row| row.is_none()).count();
-        let note = format!(
-            "{absent} nodes have a row in neither allx nor tx: their features are zero and they are unlabelled"
-        );
+        let note =
+            format!("{absent} nodes are neither in allx nor in tx; they have zero features and no label");
         if absent > 0 { vec![note] } else { Vec::new() }
     }
 }
@@ -124,7 +123,7 @@ impl Folder<'_> {
         self.path.join(format!("ind.{}.{kind}", self.name))
     }
 
-    /// Reads a file's pickle and turns it into something.
+    /// Reads the pickle of a file and converts it.
     fn unpickle<T>(&self, kind: &str, turn: impl FnOnce(&Pickle, usize) -> Result<T, Fault>) -> Result<T> {
         let path = self.file(kind);
         let bytes = Bytes::open(&path, self.budget)?;
@@ -141,7 +140,7 @@ impl Folder<'_> {
         match classes.len() == rows {
             true => Ok(classes),
             false => {
-                let what = format!("has {} rows, but {} features", classes.len(), rows);
+                let what = format!("has {} rows, but there are {} rows of features", classes.len(), rows);
                 Err(Error::format(self.file(kind), what))
             }
         }
@@ -190,23 +189,23 @@ impl Folder<'_> {
         Labels::new(known.iter().copied().chain(placement.test_row.iter().map(of_test)))
     }
 
-    /// The dictionary from each node to the list of its neighbours, with repeats and loops.
+    /// Reads the dictionary from nodes to neighbour lists, which may have duplicates and self loops.
     fn edges(&self, nodes: usize) -> Result<RawEdges> {
         self.unpickle("graph", |pickle, bytes| {
             let graph = pickle
                 .node(pickle.root)
-                .filter(|node| matches!(node.kind, Kind::Dict | Kind::Object(Global::DefaultDict)));
-            let graph = graph.ok_or("it is not a dictionary of neighbour lists")?;
+                .filter(|node| matches!(node.kind, ValueKind::Dict | ValueKind::Object(Global::DefaultDict)));
+            let graph = graph.ok_or("is not a dictionary of neighbour lists")?;
             let (pairs, _) = graph.items.as_chunks::<2>();
             if pairs.len() > nodes {
-                return Err(format!("lists {} nodes, but the features have {nodes} rows", pairs.len()));
+                return Err(format!("has {} nodes, but there are {nodes} rows of features", pairs.len()));
             }
-            let list = |value: &Value| pickle.node(*value).filter(|node| node.kind == Kind::List);
+            let list = |value: &Value| pickle.node(*value).filter(|node| node.kind == ValueKind::List);
             let lists = pairs.iter().map(|[key, value]| list(value).map(|list| (key, &list.items)));
-            let lists: Vec<_> = lists.collect::<Option<_>>().ok_or("a node has no list of neighbours")?;
-            // One list under many nodes would be more edges than the file has room for.
+            let lists: Vec<_> = lists.collect::<Option<_>>().ok_or("a node has no neighbour list")?;
+            // A list shared by many nodes could make more edges than the file has bytes.
             if lists.iter().map(|(_, list)| list.len()).fold(0, usize::saturating_add) > bytes {
-                return Err("repeats one list for many nodes".into());
+                return Err("uses the same list for many nodes".into());
             }
             let edges = lists.iter().flat_map(|(key, list)| list.iter().map(|other| (**key, *other)));
             edges.map(|(u, v)| Ok(id(u)? << 32 | id(v)?)).collect::<Result<_, Fault>>().map(RawEdges::Small)
@@ -228,7 +227,7 @@ impl Folder<'_> {
             && (0..train).all(|row| x.row(row) == features.row(row))
             && labels.iter().take(train).eq(y);
         if !agrees {
-            let what = format!("its {train} rows and labels are not the first of allx and ally");
+            let what = format!("has {train} rows that differ from the first of allx and ally");
             return Err(Error::format(self.file("x"), what));
         }
         let end = (train + PUBLIC_VALIDATION).min(placement.known);
@@ -242,8 +241,10 @@ impl Folder<'_> {
 
 fn id(value: Value) -> Result<u64, Fault> {
     match value {
-        Value::Int(id) => u32::try_from(id).map(u64::from).map_err(|_| format!("names node {id}")),
-        _ => Err("a node is not called by a number".into()),
+        Value::Int(id) => {
+            u32::try_from(id).map(u64::from).map_err(|_| format!("contains the invalid node number {id}"))
+        }
+        _ => Err("contains a node id that is not a number".into()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     EdgeSource, Format, Options, Parts,
-    bytes::Head,
+    bytes::FileHead,
     edges::Nodes,
     npz::Archive,
     sparse_arrays::{Layout, SparseArrays},
@@ -12,12 +12,12 @@ use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "scipy-npz",
-    about: "a square sparse matrix from scipy.sparse.save_npz (csr, csc or coo), read as a graph",
+    about: "square sparse matrix from scipy.sparse.save_npz (csr, csc or coo); entries are edges",
     recognizes,
     read,
 };
 
-fn recognizes(head: &Head) -> bool {
+fn recognizes(head: &FileHead) -> bool {
     Archive::of_head(head).is_some_and(|archive| archive.has("format") && archive.has("shape"))
 }
 
@@ -28,12 +28,12 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
     Ok(Parts { nodes: Nodes::Count(matrix.rows), edges, files: vec![path.to_owned()], ..Parts::default() })
 }
 
-/// The matrix of such a file, to be used as features.
+/// Reads the matrix of a file as features.
 pub(crate) fn open_matrix(path: &Path, budget: &Budget) -> Result<Csr> {
     open(&Archive::open(path, budget)?, budget)?.matrix()
 }
 
-/// The matrix of such a file, its entries not read yet.
+/// The matrix of a file; its entries are read later.
 pub(crate) fn open<'a>(archive: &'a Archive, budget: &'a Budget) -> Result<SparseArrays<'a>> {
     // Bytes since scipy 1.0, text in some older files.
     let names = archive.array("format")?.to_strings(budget)?;
@@ -43,7 +43,7 @@ pub(crate) fn open<'a>(archive: &'a Archive, budget: &'a Budget) -> Result<Spars
         Some("coo") => Layout::Coo,
         other => {
             let what = format!(
-                "is '{}'; csr, csc and coo are read, so convert the matrix with .tocsr() before saving it",
+                "is '{}'; only csr, csc and coo are supported (use .tocsr() before saving)",
                 other.unwrap_or_default()
             );
             return Err(Error::format(archive.path_of("format"), what));

@@ -1,25 +1,25 @@
-//! scipy's sparse matrices as the arrays of an archive: the body of several formats.
+//! scipy's sparse matrices as arrays in an archive, as several formats store them.
 
 use super::{edges::RawEdges, npz::Archive};
 use crate::{Budget, Csr, Error, MAX_NODES, Result};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
-/// How the entries are laid out.
+/// Storage layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// By rows.
     Csr,
     /// By columns.
     Csc,
-    /// Row and column beside each other, in any order.
+    /// Row and column of each entry, in any order.
     Coo,
 }
 
-/// A sparse matrix in an archive: its size is known, its entries are not read yet.
+/// A sparse matrix in an archive; its entries are read later.
 pub(crate) struct SparseArrays<'a> {
     archive: &'a Archive,
-    /// What the names of its arrays start with.
+    /// Common prefix of the names of its arrays.
     prefix: &'a str,
     layout: Layout,
     pub(crate) rows: usize,
@@ -27,18 +27,18 @@ pub(crate) struct SparseArrays<'a> {
     budget: &'a Budget,
 }
 
-/// The place of every entry.
-enum Places {
-    /// Where each row (or column) starts, and the other index of each entry.
+/// Row and column of every entry.
+enum EntryPlaces {
+    /// Start of each row (or column), and the other index of each entry.
     Compressed(Vec<u64>, Vec<u32>),
     Pairs(Vec<u32>, Vec<u32>),
 }
 
-/// Entries that one task places.
+/// Entries per task.
 const CHUNK: usize = 1 << 16;
 
 impl<'a> SparseArrays<'a> {
-    /// The matrix whose arrays are `{prefix}data`, `{prefix}indices` and so on.
+    /// The matrix with the arrays `{prefix}data`, `{prefix}indices` and so on.
     pub(crate) fn new(
         archive: &'a Archive,
         prefix: &'a str,
@@ -52,11 +52,13 @@ impl<'a> SparseArrays<'a> {
             [rows, cols] => extent(rows).zip(extent(cols)),
             _ => None,
         }
-        .ok_or_else(|| Error::format(archive.path_of(&name), format!("{shape:?} is no shape of a matrix")))?;
+        .ok_or_else(|| {
+            Error::format(archive.path_of(&name), format!("{shape:?} is not a valid shape of a matrix"))
+        })?;
         Ok(Self { archive, prefix, layout, rows, cols, budget })
     }
 
-    /// The entries as edges from row to column; weights that are all one are left out.
+    /// The entries as edges from row to column; weights that are all 1 are dropped.
     pub(crate) fn edges(&self, weights: bool) -> Result<RawEdges> {
         let (rows, cols) = (self.rows, self.cols);
         if rows != cols {
@@ -83,17 +85,16 @@ impl<'a> SparseArrays<'a> {
         Ok(RawEdges::Small(pairs))
     }
 
-    /// How many entries are stored.
     pub(crate) fn entries(&self) -> Result<usize> {
         Ok(self.archive.array(&self.name("data"))?.len())
     }
 
-    /// The matrix by rows.
+    /// The matrix in CSR form.
     pub(crate) fn matrix(&self) -> Result<Csr> {
         let places = self.places()?;
         let values = self.values(places.len())?;
         let (offsets, columns, values) = match (self.layout, places) {
-            (Layout::Csr, Places::Compressed(offsets, columns)) => (offsets, columns, values),
+            (Layout::Csr, EntryPlaces::Compressed(offsets, columns)) => (offsets, columns, values),
             (_, places) => {
                 let pairs = self.pairs(&places);
                 drop(places);
@@ -104,7 +105,7 @@ impl<'a> SparseArrays<'a> {
         Csr::new(self.cols, offsets, columns, values).map_err(|error| self.wrong("data", error.to_string()))
     }
 
-    fn places(&self) -> Result<Places> {
+    fn places(&self) -> Result<EntryPlaces> {
         match self.layout {
             Layout::Csr => self.compressed(self.rows, self.cols),
             Layout::Csc => self.compressed(self.cols, self.rows),
@@ -115,12 +116,12 @@ impl<'a> SparseArrays<'a> {
                     let what = format!("has {} items, but row has {}", columns.len(), rows.len());
                     return Err(self.wrong("col", what));
                 }
-                Ok(Places::Pairs(rows, columns))
+                Ok(EntryPlaces::Pairs(rows, columns))
             }
         }
     }
 
-    fn compressed(&self, rows: usize, cols: usize) -> Result<Places> {
+    fn compressed(&self, rows: usize, cols: usize) -> Result<EntryPlaces> {
         let starts = self.archive.array(&self.name("indptr"))?.to_i64(self.budget)?;
         let mut indices = self.indices("indices", cols)?;
         if starts.len() != rows + 1 {
@@ -128,25 +129,25 @@ impl<'a> SparseArrays<'a> {
         }
         let end = starts[rows];
         if starts[0] != 0 || end > indices.len() as i64 || starts.par_windows(2).any(|row| row[0] > row[1]) {
-            let what = format!("does not ascend from 0 to at most {} entries", indices.len());
+            let what = format!("does not increase from 0 to at most {} entries", indices.len());
             return Err(self.wrong("indptr", what));
         }
-        // scipy allows room behind the last row.
+        // scipy allows unused space after the last row.
         indices.truncate(end as usize);
-        Ok(Places::Compressed(starts.into_iter().map(|start| start as u64).collect(), indices))
+        Ok(EntryPlaces::Compressed(starts.into_iter().map(|start| start as u64).collect(), indices))
     }
 
-    fn coordinates(&self) -> Result<Places> {
+    fn coordinates(&self) -> Result<EntryPlaces> {
         let name = self.name("coords");
         let array = self.archive.array(&name)?;
         let [2, entries] = array.shape[..] else {
-            return Err(self.wrong("coords", format!("has the shape {:?}, not 2 x entries", array.shape)));
+            return Err(self.wrong("coords", format!("has shape {:?}; expected 2 x entries", array.shape)));
         };
         let entries = entries as usize;
         let narrow = |from: usize, below: usize| -> Result<Vec<u32>> {
             self.narrow("coords", array.i64_range(from..from + entries, self.budget)?, below)
         };
-        Ok(Places::Pairs(narrow(0, self.rows)?, narrow(entries, self.cols)?))
+        Ok(EntryPlaces::Pairs(narrow(0, self.rows)?, narrow(entries, self.cols)?))
     }
 
     fn indices(&self, name: &str, below: usize) -> Result<Vec<u32>> {
@@ -156,7 +157,7 @@ impl<'a> SparseArrays<'a> {
     fn narrow(&self, name: &str, indices: Vec<i64>, below: usize) -> Result<Vec<u32>> {
         let outside = |index: &i64| !(0..below as i64).contains(index);
         match indices.par_iter().position_first(outside) {
-            Some(at) => Err(self.wrong(name, format!("item {at} is {}, not one of 0..{below}", indices[at]))),
+            Some(at) => Err(self.wrong(name, format!("item {at} is {}, outside 0..{below}", indices[at]))),
             None => Ok(indices.into_par_iter().map(|index| index as u32).collect()),
         }
     }
@@ -170,14 +171,14 @@ impl<'a> SparseArrays<'a> {
         Ok(values)
     }
 
-    /// Row and column of each entry as one number, in the order of the file.
-    fn pairs(&self, places: &Places) -> Vec<u64> {
+    /// Row and column of each entry packed into one number, in file order.
+    fn pairs(&self, places: &EntryPlaces) -> Vec<u64> {
         let pack = |row: u32, column: u32| (row as u64) << 32 | column as u64;
         match places {
-            Places::Pairs(rows, columns) => {
+            EntryPlaces::Pairs(rows, columns) => {
                 rows.par_iter().zip(columns).map(|(&row, &column)| pack(row, column)).collect()
             }
-            Places::Compressed(starts, indices) => {
+            EntryPlaces::Compressed(starts, indices) => {
                 let mut pairs = vec![0; indices.len()];
                 pairs.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
                     let first = chunk * CHUNK;
@@ -205,7 +206,7 @@ impl<'a> SparseArrays<'a> {
     }
 }
 
-impl Places {
+impl EntryPlaces {
     fn len(&self) -> usize {
         match self {
             Self::Compressed(_, indices) => indices.len(),
@@ -214,7 +215,7 @@ impl Places {
     }
 }
 
-/// Sorts entries into rows, keeping their order within a row.
+/// Sorts entries by row, keeping their order within a row.
 fn by_rows(rows: usize, pairs: &[u64], values: &[f32]) -> (Vec<u64>, Vec<u32>, Vec<f32>) {
     let mut offsets = vec![0u64; rows + 1];
     pairs.iter().for_each(|pair| offsets[(pair >> 32) as usize + 1] += 1);

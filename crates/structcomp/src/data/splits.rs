@@ -1,4 +1,4 @@
-//! Which nodes a classifier learns from and which it is judged on.
+//! Splits of the nodes into training, validation and test nodes.
 
 use crate::{Budget, Error, Labels, Result, Seed};
 use rand::seq::SliceRandom;
@@ -6,41 +6,45 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// One division of the nodes. The parts do not overlap; validation may be empty.
+/// One split. The parts do not overlap; validation may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
-    /// Nodes to learn from.
+    /// Training nodes.
     pub train: Vec<u32>,
-    /// Nodes to choose settings by.
+    /// Validation nodes.
     pub validation: Vec<u32>,
-    /// Nodes to be judged on.
+    /// Test nodes.
     pub test: Vec<u32>,
 }
 
 /// Splits that belong together, such as the ten of geom-gcn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitSet {
-    /// `random20`, `public`, `geom-gcn`, `ogb`, `roles`, `authors` or a file's name.
+    /// `random20`, `public`, `geom-gcn`, `ogb`, `roles`, `authors` or the name of a file.
     pub name: String,
-    /// The splits, in the order of the files.
+    /// The splits, in file order.
     pub splits: Vec<Split>,
-    /// Classes too small for the training nodes asked for, as `(class, nodes)`; half of such a
+    /// Classes with too few nodes for the requested training set, as `(class, nodes)`; half of such a
     /// class is used for training.
     pub small_classes: Vec<(u32, usize)>,
 }
 
-/// Training nodes a class in the paper's protocol.
+/// Training nodes per class in the paper's protocol.
 pub const PAPER_TRAIN_PER_CLASS: usize = 20;
 
 impl Split {
-    /// A split of a graph with `nodes` nodes, after checking that its parts are disjoint.
+    /// A split of a graph with `nodes` nodes; fails if the parts overlap.
     pub fn new(nodes: usize, train: Vec<u32>, validation: Vec<u32>, test: Vec<u32>) -> Result<Self> {
         let mut seen = vec![false; nodes];
         for &node in train.iter().chain(&validation).chain(&test) {
             match seen.get_mut(node as usize) {
                 Some(seen) if !*seen => *seen = true,
-                Some(_) => return Err(Error::Input(format!("a split names node {node} twice"))),
-                None => return Err(Error::Input(format!("a split names node {node} of {nodes}"))),
+                Some(_) => return Err(Error::Input(format!("node {node} appears twice in a split"))),
+                None => {
+                    return Err(Error::Input(format!(
+                        "a split contains node {node}, but there are only {nodes} nodes"
+                    )));
+                }
             }
         }
         Ok(Self { train, validation, test })
@@ -49,7 +53,7 @@ impl Split {
     /// A split from three masks of equal length.
     pub fn from_masks(train: &[bool], validation: &[bool], test: &[bool]) -> Result<Self> {
         if train.len() != validation.len() || train.len() != test.len() {
-            return Err(Error::Input("the masks of a split differ in length".into()));
+            return Err(Error::Input("the masks of a split have different lengths".into()));
         }
         let chosen = |mask: &[bool]| (0..).zip(mask).filter(|(_, m)| **m).map(|(v, _)| v).collect();
         Self::new(train.len(), chosen(train), chosen(validation), chosen(test))
@@ -62,10 +66,10 @@ impl SplitSet {
         Self { name: name.into(), splits, small_classes: Vec::new() }
     }
 
-    /// The paper's protocol: in each of `runs` splits, `per_class` random nodes of every class
-    /// to learn from, all other labelled nodes to be judged on.
+    /// The paper's protocol: each of the `runs` splits trains on `per_class` random nodes of every
+    /// class and tests on all other labelled nodes.
     ///
-    /// A class with no more than `per_class` nodes gives half of them and is listed in
+    /// A class with at most `per_class` nodes contributes half of them and is listed in
     /// [`small_classes`](Self::small_classes).
     pub fn random(labels: &Labels, per_class: usize, runs: usize, seed: Seed) -> Self {
         let mut members = vec![Vec::new(); labels.classes()];
@@ -99,10 +103,10 @@ impl SplitSet {
         }
     }
 
-    /// Splits from a text file: one split a line, the training nodes separated by commas.
+    /// Splits from a text file with one split per line: the training nodes, separated by commas.
     ///
-    /// If `path` has `train` in its name and a twin with `test` lies beside it, that names the
-    /// test nodes; otherwise all other labelled nodes are tested.
+    /// If the file name contains `train` and the same name with `test` exists, that file lists the
+    /// test nodes; otherwise all other labelled nodes are test nodes.
     pub fn from_file(path: &Path, labels: &Labels) -> Result<Self> {
         Self::from_file_within(path, labels, &Budget::default())
     }
@@ -119,11 +123,11 @@ impl SplitSet {
         if let Some(test) = &test
             && test.len() != train.len()
         {
-            let what = format!("has {} splits, but its test file {}", train.len(), test.len());
+            let what = format!("has {} splits, but its test file has {}", train.len(), test.len());
             return Err(Error::format(path, what));
         }
         if test.is_none() {
-            // A line of two bytes stands for all the nodes that it does not name.
+            // A line of two bytes implies a test set of nearly all nodes.
             let what = format!("the {} splits of {}", train.len(), path.display());
             budget.check_items(&what, train.len() as u64, 4 * labels.nodes() as u64)?;
         }
@@ -159,14 +163,18 @@ fn read_lines(path: &Path, nodes: usize) -> Result<Vec<Vec<u32>>> {
         let ids: Result<Vec<u32>> = ids
             .map(|id| match id.parse::<u32>() {
                 Ok(node) if (node as usize) < nodes => Ok(node),
-                Ok(node) => Err(Error::at_line(path, number, format!("node {node} of {nodes}"))),
+                Ok(node) => Err(Error::at_line(
+                    path,
+                    number,
+                    format!("node {node} is out of range, there are only {nodes} nodes"),
+                )),
                 Err(_) => Err(Error::at_line(path, number, format!("'{id}' is not a node number"))),
             })
             .collect();
         splits.push(ids?);
     }
     if splits.is_empty() {
-        return Err(Error::format(path, "holds no split"));
+        return Err(Error::format(path, "contains no split"));
     }
     Ok(splits)
 }

@@ -1,106 +1,106 @@
-//! What a dataset is, in numbers: the contents of `structcomp info`.
+//! Statistics of a dataset, as printed by `structcomp info`.
 
 use crate::{Dataset, Features, Graph, NodeIds, Repairs, Result};
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// A dataset described.
+/// Statistics of a dataset.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Counts and origin.
+    /// Sizes and origin.
     pub data: DataSummary,
-    /// How many connected components the graph has.
+    /// Number of connected components.
     pub components: usize,
     /// Nodes in the largest component.
     pub largest_component: usize,
-    /// Share of edges that join nodes of one class; none without labels.
+    /// Share of edges within a class; `None` without labels.
     pub homophily: Option<f64>,
-    /// How many edges a node has.
+    /// Distribution of node degrees.
     pub degree: Degrees,
 }
 
-/// The counts of a dataset and where it came from.
+/// The sizes of a dataset and where it came from.
 #[derive(Clone, Debug, Serialize)]
 pub struct DataSummary {
-    /// What it is called.
+    /// Name of the dataset.
     pub name: String,
-    /// Whether a generator made it.
+    /// Whether the dataset was generated.
     pub synthetic: bool,
-    /// Fingerprint of the files.
+    /// SHA-256 of the files.
     pub sha256: String,
     /// The format it was read as.
     pub format: &'static str,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Undirected edges.
+    /// Number of undirected edges.
     pub edges: usize,
     /// Whether edges have weights.
     pub weighted: bool,
-    /// Features a node, if there are any.
+    /// Features per node, if there are features.
     pub features: Option<usize>,
-    /// More about the features, if there are any.
+    /// Details of the features, if there are features.
     pub feature_matrix: Option<FeatureSummary>,
-    /// Classes, if there are labels.
+    /// Number of classes, if there are labels.
     pub classes: Option<usize>,
-    /// Nodes of each class, if there are labels.
+    /// Nodes per class, if there are labels.
     pub class_sizes: Option<Vec<usize>>,
-    /// Nodes without a label, if others have one.
+    /// Unlabelled nodes, if there are labels.
     pub unlabelled: Option<usize>,
     /// `implicit`, `numbers` or `names`.
     pub ids: &'static str,
     /// The splits that came with the data.
     pub splits: Vec<SplitSummary>,
-    /// What was mended.
+    /// Repairs made while reading.
     pub repairs: Repairs,
-    /// What a reader of results should know.
+    /// Remarks that matter for the results.
     pub notes: Vec<String>,
 }
 
-/// How features are stored and how full they are.
+/// How features are stored, and how sparse they are.
 #[derive(Clone, Debug, Serialize)]
 pub struct FeatureSummary {
     /// `dense` or `sparse`.
     pub storage: &'static str,
-    /// Whether they lie in a mapped file.
+    /// Whether they are memory-mapped.
     pub mapped: bool,
-    /// Values other than zero.
+    /// Number of non-zero values.
     pub nonzeros: usize,
-    /// Rows without any.
+    /// Rows of zeros only.
     pub zero_rows: usize,
 }
 
-/// The size of a set of splits.
+/// The sizes of a set of splits.
 #[derive(Clone, Debug, Serialize)]
 pub struct SplitSummary {
     /// `public`, `geom-gcn`, …
     pub name: String,
-    /// How many splits there are.
+    /// Number of splits.
     pub splits: usize,
-    /// Nodes to learn from in the first.
+    /// Training nodes of the first split.
     pub train: usize,
-    /// Nodes to choose by in the first.
+    /// Validation nodes of the first split.
     pub validation: usize,
-    /// Nodes to be judged on in the first.
+    /// Test nodes of the first split.
     pub test: usize,
 }
 
-/// The distribution of degrees.
+/// The distribution of node degrees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Degrees {
-    /// The smallest.
+    /// Smallest degree.
     pub min: usize,
-    /// The middle one; the mean of the middle two where the count is even.
+    /// Median degree; the mean of the middle two for an even number of nodes.
     pub median: f64,
-    /// The largest.
+    /// Largest degree.
     pub max: usize,
-    /// The average.
+    /// Mean degree.
     pub mean: f64,
-    /// Nodes of degree 0, 1, 2-3, 4-7, 8-15 and so on.
+    /// Number of nodes of degree 0, 1, 2-3, 4-7, 8-15 and so on.
     pub histogram: Vec<usize>,
 }
 
 impl Dataset {
-    /// Describes the dataset; walks the graph, the features and the files once.
+    /// Computes the statistics in one pass over the graph, the features and the files.
     pub fn summary(&self) -> Result<Summary> {
         let components = self.graph.components();
         let features = self.features.as_ref();
@@ -156,7 +156,7 @@ impl SplitSummary {
 }
 
 impl Degrees {
-    /// The degrees of a graph; all zero where it has no nodes.
+    /// The degrees of a graph; all zero for a graph without nodes.
     pub fn of(graph: &Graph) -> Self {
         let mut degrees: Vec<u64> = graph.offsets().par_windows(2).map(|row| row[1] - row[0]).collect();
         degrees.par_sort_unstable();
@@ -183,8 +183,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn degrees_of_a_star_with_a_hermit() {
-        // 0 in the middle of 1, 2, 3; 4 alone
+    fn degrees_of_a_star_and_an_isolated_node() {
+        // A star with center 0 and leaves 1, 2, 3; node 4 is isolated.
         let graph = Graph::from_edges(5, &[(0, 1), (0, 2), (0, 3)]).unwrap();
         let degrees = Degrees::of(&graph);
         assert_eq!(degrees.histogram, [1, 3, 1]);

@@ -1,10 +1,10 @@
-//! Synthetic graphs: a degree-corrected stochastic block model with nested blocks, power-law
-//! degrees and features that depend on the class.
+//! Synthetic graphs: a degree-corrected stochastic block model with nested blocks, power-law degrees
+//! and class-dependent features.
 //!
-//! Classes hold groups, groups hold communities. Each node has a number of stubs (half edges) by
-//! a power law, each of which belongs to one level and is matched with a random stub of the same
-//! block there. The matching is a computed permutation, so every row of the graph can be written
-//! without holding an edge: a graph of billions of edges needs memory for its nodes only.
+//! Classes contain groups, groups contain communities. Each node has a number of stubs (half edges)
+//! that follows a power law. Each stub belongs to one level and is matched with a random stub of the
+//! same block at that level. The matching is a computed permutation, so every row of the graph can be
+//! written without storing an edge: a graph of billions of edges needs memory only for its nodes.
 
 mod attributes;
 mod blocks;
@@ -19,7 +19,7 @@ mod write;
 use crate::{Error, MAX_NODES, Result};
 use serde::{Deserialize, Serialize};
 
-/// A model of graphs; the default is `demo`, about the size of Cora.
+/// Parameters of a synthetic graph; the default is `demo`, about the size of Cora.
 ///
 /// ```
 /// use structcomp::{Seed, data::Synthetic};
@@ -33,57 +33,56 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Synthetic {
-    /// What the dataset is called.
+    /// Name of the dataset.
     pub name: String,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Undirected edges; the graph has this number to within 1 %, or some three edges.
+    /// Number of undirected edges, met to within 1 % or about three edges.
     pub edges: usize,
-    /// Classes, which are also the largest blocks.
+    /// Number of classes, which are also the largest blocks.
     pub classes: usize,
-    /// How uneven classes are: the size of the k-th is in proportion to `k^-class_skew`.
+    /// Imbalance of the classes: the size of the k-th is proportional to `k^-class_skew`.
     pub class_skew: f64,
     /// The features.
     pub features: FeatureKind,
-    /// The share of edges that join nodes of one class, to within 0.02.
+    /// Share of edges within a class, met to within 0.02.
     pub homophily: f64,
-    /// The share of the features that tells nothing about the class: of the words, or of the
-    /// variance.
+    /// Share of the features, of the words or of the variance, that is independent of the class.
     pub feature_noise: f64,
-    /// The share of the rest that belongs to the group and not to the whole class.
+    /// Share of the rest that depends on the group instead of the class.
     pub group_signal: f64,
-    /// The share of communities whose features look like those of another class.
+    /// Share of communities whose features look like those of another class.
     pub overlap: f64,
-    /// Nodes without any edge, exactly.
+    /// Exact number of isolated nodes.
     pub isolated: usize,
-    /// The exponent of the power law of degrees, over 2; smaller is heavier.
+    /// Exponent of the power law of degrees, above 2; smaller means a heavier tail.
     pub degree_exponent: f64,
-    /// The most stubs of a node; the graph's largest degree stays below.
+    /// Maximum number of stubs of a node, and so an upper bound of the degrees.
     pub max_degree: usize,
-    /// Nodes of a community, about.
+    /// Approximate size of a community.
     pub community: usize,
-    /// The share of a node's edges in its class that stay in its community.
+    /// Share of a node's edges within its class that stay in its community.
     pub community_share: f64,
-    /// The share of a node's edges in its class that stay in its group but leave the community.
+    /// Share of a node's edges within its class that stay in its group but leave its community.
     pub group_share: f64,
-    /// The share of nodes whose label is withheld.
+    /// Share of unlabelled nodes.
     pub unlabelled: f64,
 }
 
-/// What the features of a synthetic graph are.
+/// The kind of features of a synthetic graph.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum FeatureKind {
-    /// Sparse rows of ones: which words of a vocabulary a node has.
+    /// Sparse binary rows: which words of a vocabulary a node has.
     Words {
-        /// Words there are.
+        /// Size of the vocabulary.
         vocabulary: usize,
-        /// Words a node has, on average.
+        /// Mean number of words per node.
         per_node: f64,
     },
-    /// Dense rows: the means of class and group plus noise that is close to normal.
+    /// Dense rows: the means of class and group, plus approximately normal noise.
     Gaussian {
-        /// Features of a node.
+        /// Number of features.
         width: usize,
     },
 }
@@ -113,10 +112,10 @@ impl Default for Synthetic {
 }
 
 impl Synthetic {
-    /// The names that [`named`](Self::named) knows.
+    /// The names accepted by [`named`](Self::named).
     pub const NAMES: [&str; 4] = ["demo", "synthetic-arxiv", "synthetic-products", "synthetic-papers100m"];
 
-    /// A model by name: `demo`, or one as large as a dataset of the Open Graph Benchmark:
+    /// A model by name: `demo`, or one of the size of an Open Graph Benchmark dataset:
     /// `synthetic-arxiv`, `synthetic-products`, `synthetic-papers100m`.
     pub fn named(name: &str) -> Option<Self> {
         let demo = Self::default();
@@ -152,27 +151,32 @@ impl Synthetic {
         }
     }
 
-    /// Says which field has a value that makes no graph.
+    /// Fails with the name of the first invalid field.
     pub fn validate(&self) -> Result<()> {
-        let wrong = |what: String| Err(Error::Input(format!("synthetic graph: {what}")));
         let (nodes, edges, isolated) = (self.nodes, self.edges, self.isolated);
         if !(2..=MAX_NODES).contains(&nodes) {
-            return wrong(format!("nodes is {nodes}, not from 2 to 2^31"));
+            return wrong(format!("nodes is {nodes}, expected 2 to 2^31"));
         }
         if isolated > nodes - 2 {
-            return wrong(format!("isolated is {isolated}, but two of the {nodes} nodes must be left"));
+            return wrong(format!(
+                "isolated is {isolated}, but at least two of the {nodes} nodes must have edges"
+            ));
         }
         let joined = (nodes - isolated) as u128;
         if (edges as u128 * 2) < joined || edges as u128 > joined * (joined - 1) / 2 {
             return wrong(format!(
-                "edges is {edges}; {joined} nodes that are not isolated have from {} to {} edges",
+                "edges is {edges}, but {joined} nodes that are not isolated have {} to {} edges",
                 joined.div_ceil(2),
                 joined * (joined - 1) / 2
             ));
         }
         if self.classes == 0 || self.classes > nodes / 2 {
-            return wrong(format!("classes is {}, not from 1 to half the nodes", self.classes));
+            return wrong(format!("classes is {}, expected 1 to half the number of nodes", self.classes));
         }
+        self.validate_shares().and_then(|()| self.validate_features())
+    }
+
+    fn validate_shares(&self) -> Result<()> {
         let shares = [
             ("homophily", self.homophily),
             ("feature_noise", self.feature_noise),
@@ -184,32 +188,45 @@ impl Synthetic {
             ("unlabelled", self.unlabelled),
         ];
         if let Some((name, value)) = shares.iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
-            return wrong(format!("{name} is {value}, not from 0 to 1"));
+            return wrong(format!("{name} is {value}, expected 0 to 1"));
         }
         if !(0.0..=4.0).contains(&self.class_skew) {
-            return wrong(format!("class_skew is {}, not from 0 to 4", self.class_skew));
+            return wrong(format!("class_skew is {}, expected 0 to 4", self.class_skew));
         }
         if !(self.degree_exponent > 2.0 && self.degree_exponent <= 100.0) {
-            return wrong(format!("degree_exponent is {}, not over 2 and up to 100", self.degree_exponent));
+            return wrong(format!(
+                "degree_exponent is {}, expected more than 2 and at most 100",
+                self.degree_exponent
+            ));
         }
         if self.community < 2 || self.max_degree == 0 {
             return wrong("community must be at least 2 and max_degree at least 1".into());
         }
+        Ok(())
+    }
+
+    fn validate_features(&self) -> Result<()> {
         match self.features {
             FeatureKind::Gaussian { width } if !(1..=MOST_FEATURES).contains(&width) => {
-                wrong(format!("the width of the features is {width}, not from 1 to 2^24"))
+                wrong(format!("the width of the features is {width}, expected 1 to 2^24"))
             }
             FeatureKind::Words { vocabulary, .. } if !(1..=MOST_FEATURES).contains(&vocabulary) => {
-                wrong(format!("vocabulary is {vocabulary}, not from 1 to 2^24"))
+                wrong(format!("vocabulary is {vocabulary}, expected 1 to 2^24"))
             }
             FeatureKind::Words { vocabulary, per_node }
                 if !(per_node > 0.0 && per_node <= (vocabulary as f64 / 2.0).max(1.0)) =>
             {
-                wrong(format!("per_node is {per_node}, not over 0 and up to half of {vocabulary} words"))
+                wrong(format!(
+                    "per_node is {per_node}, expected more than 0 and at most half of {vocabulary} words"
+                ))
             }
             _ => Ok(()),
         }
     }
+}
+
+fn wrong(what: String) -> Result<()> {
+    Err(Error::Input(format!("synthetic graph: {what}")))
 }
 
 const MOST_FEATURES: usize = 1 << 24;

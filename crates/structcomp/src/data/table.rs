@@ -1,4 +1,4 @@
-//! Node tables: ids, labels and features by column, whatever kind of file they come from.
+//! Node tables: columns of ids, labels and features, from any kind of file.
 
 pub(crate) mod csv;
 pub(crate) mod files;
@@ -7,11 +7,11 @@ use crate::{Csr, Dense, Error, Features, Labels, NodeIds, Result};
 use rayon::prelude::*;
 use std::path::Path;
 
-/// What a file says about nodes, one row a node.
+/// A table with one row per node.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct NodeTable {
     pub(crate) rows: usize,
-    /// What the rows are called; `None` where they are known by their place only.
+    /// Ids of the rows; `None` if rows are identified by position.
     pub(crate) ids: Option<NodeIds>,
     pub(crate) features: Option<Features>,
     pub(crate) labels: Option<Labels>,
@@ -21,19 +21,19 @@ pub(crate) struct NodeTable {
 /// What a table is read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Everything it has.
+    /// All columns.
     Nodes,
-    /// Only ids and labels; a lone column beside the ids is the labels, whatever it is called.
+    /// Only ids and labels; a single column besides the ids is the labels, whatever its name.
     Labels,
 }
 
-/// Names of columns of ids; the last three are how pandas writes an index.
+/// Names of id columns; the last three are how pandas writes an index.
 const ID: [&str; 8] = ["id", "node_id", "nodeid", "node", "name", "index", "", "__index_level_0__"];
 const LABEL: [&str; 4] = ["label", "labels", "class", "y"];
 #[cfg(feature = "parquet")]
 const FEATURES: [&str; 7] = ["embedding", "embeddings", "features", "feature", "feat", "x", "attr"];
 
-/// The first column with one of the names, by the order of the names.
+/// The first column with one of the names, in the order of the names.
 fn find(columns: &[String], names: &[&str]) -> Option<usize> {
     let is = |column: &String, name: &str| column.trim().eq_ignore_ascii_case(name);
     names.iter().find_map(|name| columns.iter().position(|column| is(column, name)))
@@ -52,20 +52,20 @@ pub(crate) fn list_column(columns: &[String]) -> Option<usize> {
     find(columns, &FEATURES)
 }
 
-/// What a column of ids or labels holds: numbers for as long as every field is one, else text.
+/// A column of ids or labels: numbers as long as every field is one, otherwise strings.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Column<T> {
     Numbers(Vec<T>),
     Texts(Vec<Box<str>>),
 }
 
-/// A number that stands for a field, and the text it stood for.
+/// A number that can be written back as the field it was read from.
 pub(crate) trait Cell: Copy {
     fn read(field: &str) -> Option<Self>;
     fn text(self) -> Box<str>;
 }
 
-/// An id: digits without sign and leading zeros, so that no two texts become one number.
+/// An id: digits without sign or leading zeros, so that no two strings become the same number.
 impl Cell for u64 {
     fn read(field: &str) -> Option<Self> {
         let plain = field == "0" || field.starts_with(|first: char| matches!(first, '1'..='9'));
@@ -77,7 +77,7 @@ impl Cell for u64 {
     }
 }
 
-/// A class: any whole number, also written as `3.0`; -1 for none, as are all negative numbers.
+/// A class: any integer, also written as `3.0`; negative numbers become -1, which means unlabelled.
 impl Cell for i64 {
     fn read(field: &str) -> Option<Self> {
         if field.is_empty() || field.eq_ignore_ascii_case("nan") {
@@ -119,7 +119,7 @@ impl<T: Cell> Column<T> {
         }
     }
 
-    /// The columns of consecutive parts of a table as one.
+    /// Concatenates the columns of consecutive parts of a table.
     pub(crate) fn concat(parts: Vec<Self>) -> Self {
         let mut parts = parts.into_iter();
         let mut whole = parts.next().unwrap_or_default();
@@ -131,7 +131,7 @@ impl<T: Cell> Column<T> {
             match (&mut whole, part) {
                 (Self::Numbers(all), Self::Numbers(more)) => all.extend(more),
                 (Self::Texts(all), Self::Texts(more)) => all.extend(more),
-                _ => unreachable!("both were made texts"),
+                _ => unreachable!("both are texts"),
             }
         }
         whole
@@ -161,17 +161,17 @@ impl Column<i64> {
         {
             return Ok(labels);
         }
-        // Numbers too large to count up to are names of classes, such as years or codes.
+        // Numbers too large to be class indices are class names, such as years or codes.
         self.make_texts();
         let Self::Texts(names) = self else { unreachable!("made texts above") };
         Labels::from_names(&names).map_err(|error| Error::format(path, error.to_string()))
     }
 }
 
-/// Narrower tables are not worth the indices of a sparse matrix.
+/// Below this width, a sparse matrix is not worth its indices.
 const WIDE: usize = 64;
 
-/// A matrix read in full, stored as sparse where that is clearly smaller.
+/// A matrix, stored as sparse if that is clearly smaller.
 pub(crate) fn settle(path: &Path, rows: usize, cols: usize, values: Vec<f32>) -> Result<Features> {
     let nonzeros = values.par_iter().filter(|&&value| value != 0.0).count();
     let features = if cols < WIDE || nonzeros >= values.len() / 4 {

@@ -1,54 +1,54 @@
-//! Separate files of edges, features and labels, joined by the ids of the nodes; also a folder
-//! of such files under fixed names.
+//! Separate files of edges, features and labels, joined by node id; also a folder of such files with
+//! fixed names.
 
 use super::edges::{Nodes, RawEdges};
 use super::table::NodeTable;
 use super::table::files::{open_features, open_labels};
-use super::{EdgeSource, Format, Options, Parts, Table, bytes::Head, recognize};
+use super::{EdgeSource, Format, Options, Parts, Table, bytes::FileHead, recognize};
 use crate::{Error, Features, Labels, NodeIds, Result};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) const FORMAT: Format = Format {
     name: "tables",
-    about: "a folder with edges.csv (or .tsv, .txt, .parquet), optionally nodes.* or features.*, and labels.*",
-    recognizes: |head: &Head| !members(head, &["edges"]).is_empty(),
+    about: "folder with edges.csv (or .tsv, .txt, .parquet), optionally nodes.* or features.*, and labels.*",
+    recognizes: |head: &FileHead| !members(head, &["edges"]).is_empty(),
     read,
 };
 
 const ENDINGS: [&str; 8] = ["parquet", "csv", "tsv", "txt", "npy", "npz", "mtx", "json"];
 
-/// The folder's files of the names, with a known ending, compressed or not.
-fn members(head: &Head, names: &[&str]) -> Vec<PathBuf> {
+/// The folder's files of these names with a supported extension, compressed or not.
+fn members(head: &FileHead, names: &[&str]) -> Vec<PathBuf> {
     let files = names.iter().flat_map(|name| ENDINGS.map(|ending| format!("{name}.{ending}")));
     let packed = files.flat_map(|file| ["", ".gz", ".zst"].map(|packing| format!("{file}{packing}")));
     packed.filter(|file| head.has(file)).map(|file| head.path.join(file)).collect()
 }
 
-/// The one file of the names, if there is any.
-fn member(head: &Head, names: &[&str]) -> Result<Option<PathBuf>> {
+/// The only file of these names, if there is one.
+fn member(head: &FileHead, names: &[&str]) -> Result<Option<PathBuf>> {
     let mut files = members(head, names);
     match &files[..] {
         [one, another, ..] => {
             let [one, another] = [one, another].map(|file| file.file_name().unwrap_or_default().display());
-            Err(Error::format(&head.path, format!("holds both {one} and {another}; keep one of them")))
+            Err(Error::format(&head.path, format!("contains both {one} and {another}; keep one of them")))
         }
         _ => Ok(files.pop()),
     }
 }
 
 fn read(folder: &Path, options: &Options) -> Result<Parts> {
-    let head = Head::of(folder)?;
+    let head = FileHead::of(folder)?;
     let none = || Error::format(folder, "has no file edges.*");
     let edges = member(&head, &["edges"])?.ok_or_else(none)?;
     let nodes = member(&head, &["nodes", "features"])?;
     let labels = member(&head, &["labels"])?;
-    // The format that may have been asked for is the folder's, not the file's.
+    // A specified format is that of the folder, not of the file.
     let options = Options { format: None, ..options.clone() };
     join(&edges, nodes.as_deref(), labels.as_deref(), &options)
 }
 
-/// Reads the files and lets each name the nodes it can.
+/// Reads the files and determines the nodes.
 pub(super) fn join(
     edges: &Path,
     nodes: Option<&Path>,
@@ -59,12 +59,12 @@ pub(super) fn join(
     parts.files.extend(nodes.into_iter().chain(labels).map(Path::to_owned));
     let node_table = nodes.map(|path| open_features(path, options)).transpose()?;
     let label_table = labels.map(|path| open_labels(path, options)).transpose()?;
-    // A table that does not fit is the fault of its own file.
+    // An error about a table names the file of the table.
     let within = |path: Option<&Path>, error: Error| error.within(path.unwrap_or(edges));
     if let Some(mut table) = node_table {
         parts.notes.append(&mut table.notes);
         name_nodes(&mut parts, &table, "features").map_err(|error| within(nodes, error))?;
-        // What the edges' own file says of nodes gives way to the table.
+        // The table takes precedence over features and labels in the file of the edges.
         parts.features = table.features.take().or(parts.features);
         parts.labels = table.labels.take().or(parts.labels);
     } else if let Some(table) = &label_table {
@@ -80,7 +80,7 @@ pub(super) fn join(
     Ok(parts)
 }
 
-/// Takes a table's rows as the nodes, if they can be the nodes of the edges.
+/// Uses the rows of a table as the nodes, if that is consistent with the edges.
 fn name_nodes(parts: &mut Parts, table: &NodeTable, what: &str) -> Result<()> {
     let rows = table.rows;
     let differ = |nodes: usize| {
@@ -95,7 +95,7 @@ fn name_nodes(parts: &mut Parts, table: &NodeTable, what: &str) -> Result<()> {
     }
     match (&parts.edges, &table.ids) {
         (EdgeSource::Graph(_, ids), Some(own)) if ids != own => Err(Error::Input(format!(
-            "the {what} name or order the nodes otherwise than the graph does; write the graph as an edge list to join them by id"
+            "the {what} and the graph differ in ids or order; write the graph as an edge list to join by id"
         ))),
         (EdgeSource::Graph(..), _) => Ok(()),
         (EdgeSource::Raw(_), Some(ids)) => {
@@ -112,20 +112,20 @@ fn name_nodes(parts: &mut Parts, table: &NodeTable, what: &str) -> Result<()> {
     }
 }
 
-/// Rows without ids are nodes `0..rows`; edges must not name others.
+/// Rows without ids are nodes `0..rows`; the edges must not contain others.
 fn count_nodes(raw: &RawEdges, rows: usize, what: &str) -> Result<()> {
-    let told = match (raw, raw.largest_id()) {
-        (RawEdges::Names(..), _) => "the edges name nodes by text".to_owned(),
-        (_, Some(id)) if id >= rows as u64 => format!("the edges name a node {id}"),
+    let problem = match (raw, raw.largest_id()) {
+        (RawEdges::Names(..), _) => "the edges have text ids".to_owned(),
+        (_, Some(id)) if id >= rows as u64 => format!("the edges contain node {id}"),
         _ => return Ok(()),
     };
     Err(Error::Input(format!(
-        "{told}, but the {what} have {rows} rows without ids, which are the nodes from 0; give the {what} an id column"
+        "{problem}, but the {what} are {rows} rows without ids (nodes 0, 1, 2 and so on); add an id column"
     )))
 }
 
-/// The nodes are those with labels, then those that only the edges name: a file of labels often
-/// knows a part of the nodes.
+/// The nodes are those with labels, followed by those that occur only in the edges: label files often
+/// cover only part of the nodes.
 fn name_nodes_with_edges(parts: &mut Parts, ids: &NodeIds, labels: &NodeTable) -> Result<()> {
     let EdgeSource::Raw(raw) = &parts.edges else { return Ok(()) };
     if !matches!(parts.nodes, Nodes::FromEdges) {
@@ -157,14 +157,14 @@ fn numbers(ids: &NodeIds, count: usize) -> Option<Vec<u64>> {
     }
 }
 
-/// The labels in the order of the nodes.
+/// The labels in node order.
 fn labels_of_nodes(parts: &mut Parts, table: NodeTable) -> Result<Option<Labels>> {
     let (Some(labels), Some(ids)) = (&table.labels, &table.ids) else { return Ok(table.labels) };
     let (nodes, count) = match (&parts.edges, &parts.nodes) {
         (EdgeSource::Graph(graph, ids), _) => (ids, graph.nodes()),
         (_, Nodes::Table(ids, count)) => (ids, *count),
         (_, Nodes::Count(count)) => (&NodeIds::Implicit, *count),
-        (_, Nodes::FromEdges) => return Err(Error::Input("labels by id need nodes with ids".into())),
+        (_, Nodes::FromEdges) => return Err(Error::Input("labels with ids need nodes with ids".into())),
     };
     let places = Places::of(nodes, count);
     let mut class = vec![None; count];
@@ -176,7 +176,7 @@ fn labels_of_nodes(parts: &mut Parts, table: NodeTable) -> Result<Option<Labels>
         }
     }
     if unknown > 0 {
-        parts.notes.push(format!("{unknown} labels are for ids that no node has"));
+        parts.notes.push(format!("{unknown} labels have ids of unknown nodes"));
     }
     let aligned = Labels::new(class)?;
     match labels.names() {
@@ -185,16 +185,16 @@ fn labels_of_nodes(parts: &mut Parts, table: NodeTable) -> Result<Option<Labels>
     }
 }
 
-/// The rows of a table in the order of the nodes.
+/// The rows of a table in node order.
 pub(super) fn rows_of_nodes(table: Table, nodes: &NodeIds, count: usize) -> Result<Features> {
     let Table { ids, features, .. } = table;
-    let features = features.ok_or_else(|| Error::Input("has no column of numbers".into()))?;
+    let features = features.ok_or_else(|| Error::Input("has no numeric column".into()))?;
     let rows = features.rows();
     if ids == NodeIds::Implicit || ids == *nodes {
         return match rows == count {
             true => Ok(features),
             false => Err(Error::Input(format!(
-                "has {rows} rows but the graph has {count} nodes; give the embedding of this very graph, or an id column"
+                "has {rows} rows but the graph has {count} nodes; use an embedding of this graph or add ids"
             ))),
         };
     }
@@ -208,7 +208,7 @@ pub(super) fn rows_of_nodes(table: Table, nodes: &NodeIds, count: usize) -> Resu
     Ok(features.select(&places.into_iter().flatten().collect::<Vec<u32>>()))
 }
 
-/// Where each id stands among the nodes.
+/// The index of each id.
 enum Places<'a> {
     Below(u64),
     Numbers(HashMap<u64, u32>),
@@ -224,7 +224,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The place of an id of another table, in which it stands at `row`.
+    /// The index of the id that another table has at `row`.
     fn place(&self, ids: &NodeIds, row: u32) -> Option<u32> {
         let number = || match ids {
             NodeIds::Implicit => Some(row as u64),
@@ -247,7 +247,7 @@ mod tests {
     use std::fs;
     use tempfile::TempDir;
 
-    /// 0 - 1 - 2 - 3 under the ids given, and files beside it.
+    /// 0 - 1 - 2 - 3 with the given ids, and other files.
     fn folder(ids: &NodeIds, files: &[(&str, &str)]) -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         let graph = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)]).unwrap();
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(data.ids, NodeIds::Numbers(vec![12, 10, 13, 11, 99]));
         assert_eq!(data.features.as_ref().unwrap().to_dense().values(), [0.2, 0.0, 0.3, 0.1, 9.0]);
         assert_eq!(classes(&data), [Some(1), Some(0), None, None, None]);
-        assert_eq!(data.source.notes, ["1 labels are for ids that no node has"]);
+        assert_eq!(data.source.notes, ["1 labels have ids of unknown nodes"]);
         assert_eq!(data.graph.edge_iter().collect::<Vec<_>>(), [(0, 2), (0, 3), (1, 3)]);
         assert_eq!(data.source.format, "tables");
     }
@@ -304,19 +304,19 @@ mod tests {
         assert_eq!((data.graph.nodes(), data.repairs.isolated), (5, 1));
         let short = opened(&NodeIds::Implicit, &[("features.txt", "1 2\n1 3\n1 4\n")]).unwrap_err();
         assert!(
-            short.to_string().contains(": the edges name a node 3, but the features have 3 rows"),
+            short.to_string().contains(": the edges contain node 3, but the features are 3 rows"),
             "{short}"
         );
         let names = NodeIds::from_names(["a", "b", "c", "d"].map(Into::into).to_vec()).unwrap();
         let text = opened(&names, &[("features.txt", "1 2\n1 3\n1 4\n1 5\n")]).unwrap_err();
-        assert!(text.to_string().contains("by text"), "{text}");
+        assert!(text.to_string().contains("text ids"), "{text}");
         let both = [("features.csv", "1,2\n1,3\n1,4\n1,5\n"), ("labels.txt", "0\n1\n1\n")];
         let differ = opened(&NodeIds::Implicit, &both).unwrap_err().to_string();
         assert!(differ.ends_with(": labels have 3 rows but the graph has 4 nodes"), "{differ}");
     }
 
     #[test]
-    fn files_anywhere_are_joined_the_same() {
+    fn separate_files_are_joined_like_a_folder() {
         let folder =
             folder(&NodeIds::Implicit, &[("x.csv", "id,a\n0,1\n1,2\n2,3\n3,4\n"), ("y", "0\n0\n1\n1\n")]);
         let at = |name: &str| folder.path().join(name);
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(open_files(at("edges.parquet"), None, None, &options).unwrap().graph.edges(), 3);
         let two = opened(&NodeIds::Implicit, &[("nodes.csv", "1,2\n"), ("features.txt.gz", "")]).unwrap_err();
         assert!(
-            two.to_string().ends_with("holds both nodes.csv and features.txt.gz; keep one of them"),
+            two.to_string().ends_with("contains both nodes.csv and features.txt.gz; keep one of them"),
             "{two}"
         );
         let none = tempfile::tempdir().unwrap();

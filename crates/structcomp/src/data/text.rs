@@ -1,21 +1,21 @@
-//! Text files as lines and fields, in pieces that can be read in parallel.
+//! Text as lines and fields, in pieces that can be parsed in parallel.
 
 use crate::{Error, Result};
 use rayon::prelude::*;
 use std::{borrow::Cow, path::Path};
 
-/// Bytes of a piece: enough to amortise a task, small enough to share the work evenly.
+/// Bytes per piece: large enough to amortise a task, small enough to balance the load.
 const PIECE: usize = 1 << 20;
 
-/// A text file and where it lies.
+/// The contents of a text file, and its path for messages.
 pub(crate) struct Text<'a> {
     pub(crate) path: &'a Path,
     pub(crate) bytes: &'a [u8],
 }
 
 impl<'a> Text<'a> {
-    /// Parses all lines from byte `start` on, piece by piece, in order. `new` makes what a piece
-    /// is gathered in from the piece's number; of several faulty lines the first is told.
+    /// Parses all lines from byte `start` on, piece by piece, in order. `new` creates the accumulator of a
+    /// piece from its index. The error is that of the first invalid line.
     pub(crate) fn parse<T: Send>(
         &self,
         start: usize,
@@ -37,13 +37,13 @@ impl<'a> Text<'a> {
         parsed.into_iter().collect()
     }
 
-    /// A fault in a line, which must be a part of this text.
+    /// An error in a line, which must be a slice of this text.
     pub(crate) fn fault(&self, line: &[u8], what: impl Into<String>) -> Error {
         let at = (line.as_ptr() as usize).saturating_sub(self.bytes.as_ptr() as usize);
         Error::at_line(self.path, line_number(self.bytes, at), what)
     }
 
-    /// The line that starts at byte `start`, and where the next one starts.
+    /// The line that starts at byte `start`, and the start of the next one.
     pub(crate) fn line_at(&self, start: usize) -> Option<(&'a [u8], usize)> {
         let rest = self.bytes.get(start..).filter(|rest| !rest.is_empty())?;
         let (_, line) = lines(rest).next()?;
@@ -52,7 +52,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The text in pieces of about a megabyte that end at line ends.
+/// Splits a text into pieces of about a megabyte that end at line ends.
 pub(crate) fn pieces(text: &[u8]) -> Vec<&[u8]> {
     let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
     let mut rest = text;
@@ -68,7 +68,7 @@ pub(crate) fn pieces(text: &[u8]) -> Vec<&[u8]> {
     pieces
 }
 
-/// The lines of a text with the place of each, without line ends.
+/// The lines of a text without line ends, and the position of each.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -81,22 +81,22 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// How many lines there are, the last of which may lack its end.
+/// Number of lines; the last one may lack its line feed.
 pub(crate) fn line_count(text: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', text).count() + (!text.is_empty() && !text.ends_with(b"\n")) as usize
 }
 
-/// The line, from 1, that holds the byte at `at`.
+/// The line, counted from 1, that contains byte `at`.
 pub(crate) fn line_number(text: &[u8], at: usize) -> u64 {
     memchr::memchr_iter(b'\n', &text[..at.min(text.len())]).count() as u64 + 1
 }
 
-/// The words of a line, between blanks and tabs.
+/// The words of a line, separated by blanks and tabs.
 pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
 }
 
-/// A whole number without a sign.
+/// An integer without a sign.
 pub(crate) fn whole(word: &[u8]) -> Option<u64> {
     // Nineteen digits cannot overflow.
     if word.is_empty() || word.len() > 19 || !word.iter().all(u8::is_ascii_digit) {
@@ -105,16 +105,16 @@ pub(crate) fn whole(word: &[u8]) -> Option<u64> {
     Some(word.iter().fold(0, |number, digit| number * 10 + (digit - b'0') as u64))
 }
 
-/// A number that may have a sign, a fraction and an exponent.
+/// A number with optional sign, fraction and exponent.
 pub(crate) fn decimal(word: &[u8]) -> Option<f32> {
-    // Single digits are the weights of most files.
+    // Fast path: the weights of most files are single digits.
     if let &[digit @ b'0'..=b'9'] = word {
         return Some((digit - b'0') as f32);
     }
     std::str::from_utf8(word).ok()?.parse().ok()
 }
 
-/// What stands between fields.
+/// The separator of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delimiter {
     /// Any run of blanks and tabs.
@@ -124,13 +124,13 @@ pub(crate) enum Delimiter {
 }
 
 impl Delimiter {
-    /// The delimiter that a line seems to use.
+    /// Guesses the delimiter of a line.
     pub(crate) fn of(line: &[u8]) -> Self {
         let found = [b',', b'\t', b';'].into_iter().find(|byte| line.contains(byte));
         found.map_or(Self::Blank, Self::Byte)
     }
 
-    /// The fields of a line; quotes around a field are undone.
+    /// The fields of a line, unquoted.
     pub(crate) fn fields(self, line: &[u8]) -> Vec<Cow<'_, [u8]>> {
         match self {
             Self::Blank => {
@@ -163,18 +163,17 @@ fn quoted_fields(line: &[u8], delimiter: u8) -> Vec<Cow<'_, [u8]>> {
     fields
 }
 
-/// A field as a number of any kind that can be read from text.
 pub(crate) fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// A piece of a line that is fit for a message.
+/// The start of a word, safe to print.
 pub(crate) fn shown(word: &[u8]) -> String {
     let end = if word.len() > 40 { "…" } else { "" };
     format!("'{}{end}'", word[..word.len().min(40)].escape_ascii())
 }
 
-/// A field as text, or the error that it is not UTF-8.
+/// A field as UTF-8.
 pub(crate) fn utf8<'a>(field: &'a [u8], path: &Path, line: u64) -> Result<&'a str> {
     std::str::from_utf8(field).map_err(|_| Error::at_line(path, line, "is not UTF-8 text"))
 }
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_split_as_people_write_them() {
+    fn fields_are_split_at_blanks_commas_tabs_and_quotes() {
         let split = |line: &str| -> Vec<String> {
             let fields = Delimiter::of(line.as_bytes()).fields(line.as_bytes());
             fields.iter().map(|f| String::from_utf8_lossy(f).into_owned()).collect()
@@ -214,16 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn the_first_faulty_line_is_named() {
+    fn the_first_invalid_line_is_named() {
         let mut text = "1\n".repeat(500_000);
         text.replace_range(800_000..800_001, "x");
         text.replace_range(200_000..200_001, "y");
         let text = Text { path: Path::new("x"), bytes: text.as_bytes() };
         let check = |_: &mut (), line: &[u8]| {
-            whole(line).map(drop).ok_or_else(|| format!("{} is no number", shown(line)))
+            whole(line).map(drop).ok_or_else(|| format!("{} is not a number", shown(line)))
         };
         let error = text.parse(0, |_| (), check).unwrap_err();
-        assert_eq!(error.to_string(), "x:100001: 'y' is no number");
+        assert_eq!(error.to_string(), "x:100001: 'y' is not a number");
     }
 
     #[test]

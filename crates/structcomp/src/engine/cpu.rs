@@ -3,8 +3,8 @@
 use super::{Engine, Outcome, State};
 use crate::model::{Caller, Compared, Gram, Loss, Objective, Step};
 use crate::nn::{Adam, Pass};
+use crate::plan::Plan;
 use crate::sample::{Batch, Recurring};
-use crate::train::Plan;
 use crate::{Error, Features, OwnObjective, Result, Seed};
 use rayon::prelude::*;
 

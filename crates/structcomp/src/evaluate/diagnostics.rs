@@ -3,7 +3,10 @@
 
 use crate::matrix::{View, sum_of_products, symmetric_product};
 use crate::nn::first_layer;
-use crate::{Compressed, Dense, DropMember, Encoder, Error, Features, Gap, Graph, Partition, Result, Seed};
+use crate::{
+    Compressed, Dataset, Dense, DropMember, Encoder, Error, Features, Fitted, Gap, Graph, Partition, Result,
+    Seed,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -308,6 +311,19 @@ fn spectral_norm(x: &Features) -> f64 {
         }
     }
     norm
+}
+
+impl Fitted {
+    /// The paper's bounds for this graph, its clusters and the trained encoder.
+    pub fn diagnostics(&self, data: &Dataset) -> Result<Diagnostics> {
+        let Some(partition) = &self.partition else {
+            return Err(Error::Input("the model has no clusters to look at".into()));
+        };
+        let x = self.features(data)?;
+        let compressed = Compressed::new(&x, partition)?;
+        let how = self.settings.training.drop_member;
+        Diagnostics::of(&data.graph, &compressed, &self.encoder, how, self.settings.seed)
+    }
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl LinkScore {
 }
 
 impl HeldOut {
-    /// Holds out the fraction `share` of the edges of `graph` and draws as many non-edges, both uniformly. Nodes that
+    /// Holds out the fraction `share` of the edges of `graph` and draws as many non-edges, both uniformly. SplitNodes that
     /// lose all their edges stay.
     pub fn draw(graph: &Graph, share: f64, seed: Seed) -> Result<Self> {
         if !(share > 0.0 && share < 1.0) {

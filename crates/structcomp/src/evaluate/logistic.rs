@@ -57,7 +57,7 @@ impl Classifier {
             };
             groups.par_iter().map(solve).collect::<Result<Vec<Vec<_>>>>()?.concat()
         } else {
-            let scale = primal::Scale::new(&samples, c)?;
+            let scale = primal::Preconditioner::new(&samples, c)?;
             let solve = |&class: &u32| {
                 let y: Vec<f64> = nodes.iter().map(|node| sign(node, class)).collect();
                 primal::solve(&samples, &scale, &y, c)

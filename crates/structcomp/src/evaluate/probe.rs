@@ -5,11 +5,11 @@ mod fit;
 mod group;
 
 use super::logistic::{Classifier, count_right};
-use super::{Accuracy, Nodes, over_splits};
+use super::{Accuracy, SplitNodes, over_splits};
 use crate::nn::Initial;
 use crate::random::mix;
 use crate::{Error, Features, Labels, Result, Seed, SplitSet};
-use fit::Fit;
+use fit::ProbeTraining;
 use serde::{Deserialize, Serialize};
 
 /// A classifier that is trained on the embeddings of the training nodes.
@@ -113,7 +113,7 @@ impl Probe {
 
     /// The probe's test accuracy on each split.
     ///
-    /// Nodes without a label are ignored. The same seed gives the same numbers for any number of threads.
+    /// SplitNodes without a label are ignored. The same seed gives the same numbers for any number of threads.
     ///
     /// ```
     /// use structcomp::{Dense, Features, Labels, Probe, Seed, Softmax, Split, SplitSet};
@@ -174,7 +174,7 @@ impl Probe {
 }
 
 fn logistic(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Accuracy> {
-    let fit = |nodes: Nodes| Ok((Classifier::fit(x, &nodes.train, c)?, nodes.test));
+    let fit = |nodes: SplitNodes| Ok((Classifier::fit(x, &nodes.train, c)?, nodes.test));
     let fitted = over_splits(x, labels, splits, fit)?;
     let right = count_right(x, &fitted).into_iter().zip(&fitted);
     let share = |(right, (_, test)): (usize, &(_, Vec<_>))| 100.0 * right as f64 / test.len() as f64;
@@ -182,8 +182,8 @@ fn logistic(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<
 }
 
 impl Mlp {
-    fn fit(&self) -> Fit {
-        Fit {
+    fn fit(&self) -> ProbeTraining {
+        ProbeTraining {
             hidden: vec![self.hidden; 2],
             initial: Initial::Linear,
             dropout: self.dropout,
@@ -197,8 +197,8 @@ impl Mlp {
 }
 
 impl Softmax {
-    fn fit(&self) -> Fit {
-        Fit {
+    fn fit(&self) -> ProbeTraining {
+        ProbeTraining {
             hidden: Vec::new(),
             initial: Initial::Glorot,
             dropout: 0.0,

@@ -2,7 +2,7 @@
 
 use super::Graph;
 
-/// Which component each node lies in.
+/// The connected component of each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Components {
     of: Vec<u32>,
@@ -15,12 +15,12 @@ impl Components {
         &self.of
     }
 
-    /// How many nodes each component has.
+    /// Number of nodes in each component.
     pub fn sizes(&self) -> &[u32] {
         &self.sizes
     }
 
-    /// How many components there are.
+    /// Number of components.
     pub fn count(&self) -> usize {
         self.sizes.len()
     }

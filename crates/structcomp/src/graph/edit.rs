@@ -1,4 +1,4 @@
-//! New graphs from old ones: renumbered, cut out, or with random edges added.
+//! Derived graphs: renumbered, induced by a set of nodes, or with random edges added.
 
 use super::{EdgeList, Graph, build::pack};
 use crate::{Error, Result, Rng, Seed};
@@ -6,41 +6,45 @@ use rand::RngExt;
 use rayon::prelude::*;
 use std::collections::HashSet;
 
-/// Rows and entries that one task renames.
+/// Rows and entries per task.
 const TASK: usize = 1 << 14;
 
 impl Graph {
-    /// The same graph with node `v` called `number[v]`, which must be a permutation.
+    /// The same graph with node `v` renamed to `number[v]`; `number` must be a permutation.
     pub fn renumber(&self, number: &[u32]) -> Result<Self> {
         let nodes = self.nodes();
         let mut old = vec![u32::MAX; nodes];
         for (v, &new) in number.iter().enumerate() {
             match old.get_mut(new as usize) {
                 Some(slot) if *slot == u32::MAX => *slot = v as u32,
-                _ => return Err(Error::Input(format!("{new} is repeated or outside 0..{nodes}"))),
+                _ => {
+                    return Err(Error::Input(format!(
+                        "the new number {new} is repeated or outside 0..{nodes}"
+                    )));
+                }
             }
         }
         if number.len() != nodes {
             let given = number.len();
-            return Err(Error::Input(format!("{given} new numbers were given for {nodes} nodes")));
+            return Err(Error::Input(format!("{given} new numbers for {nodes} nodes")));
         }
         Ok(self.pick(&old, number))
     }
 
-    /// The graph on `nodes` alone, in that order: node `i` of the result is `nodes[i]` here.
+    /// The subgraph induced by `nodes`, in that order: node `i` of the result is `nodes[i]` here.
     pub fn induced(&self, nodes: &[u32]) -> Result<Self> {
         let mut number = vec![u32::MAX; self.nodes()];
         for (i, &v) in nodes.iter().enumerate() {
             match number.get_mut(v as usize) {
                 Some(slot) if *slot == u32::MAX => *slot = i as u32,
-                Some(_) => return Err(Error::Input(format!("node {v} is chosen twice"))),
-                None => return Err(Error::Input(format!("there is no node {v}"))),
+                Some(_) => return Err(Error::Input(format!("node {v} is selected twice"))),
+                None => return Err(Error::Input(format!("node {v} does not exist"))),
             }
         }
         Ok(self.pick(nodes, &number))
     }
 
-    /// Rows `old`, with their targets renamed by `number` (`u32::MAX`: left out).
+    /// The rows `old`, with targets renamed by `number`; targets with `u32::MAX` are dropped.
     fn pick(&self, old: &[u32], number: &[u32]) -> Self {
         let kept = |&&u: &&u32| number[u as usize] != u32::MAX;
         let mut offsets = vec![0; old.len() + 1];
@@ -58,7 +62,7 @@ impl Graph {
         Self { offsets: offsets.into(), targets: targets.into(), weights }
     }
 
-    /// Writes the rows `old` into their place; halves the work until it is small.
+    /// Fills the rows `old`, splitting the work in halves until it is small.
     fn fill_picked(
         &self,
         old: &[u32],
@@ -94,8 +98,8 @@ impl Graph {
         }
     }
 
-    /// The graph with `count` more edges between distinct nodes that were not adjacent, drawn
-    /// uniformly: the paper's noise experiment. New edges have weight 1.
+    /// The graph with `count` random new edges, drawn uniformly from the pairs of distinct nodes that are
+    /// not adjacent: the paper's noise experiment. New edges have weight 1.
     pub fn with_random_edges(&self, count: usize, seed: Seed) -> Result<Self> {
         let drawn = self.random_non_edges(count, seed.stream("random edges"))?;
         let drawn: Vec<u64> = drawn.into_iter().map(|(u, v)| pack(u, v)).collect();
@@ -112,14 +116,14 @@ impl Graph {
         Ok(list.build(self.nodes())?.0)
     }
 
-    /// Distinct pairs of nodes that no edge joins, drawn uniformly, the smaller node first.
+    /// Distinct pairs of non-adjacent nodes, drawn uniformly, the smaller node first.
     pub(crate) fn random_non_edges(&self, count: usize, mut rng: Rng) -> Result<Vec<(u32, u32)>> {
         let nodes = self.nodes() as u64;
         let free = nodes * nodes.saturating_sub(1) / 2 - self.edges() as u64;
-        // Drawing pairs until they are new is quick only while most pairs are free.
+        // Rejection sampling is fast only while most pairs are free.
         if count as u64 > free / 2 {
             return Err(Error::Input(format!(
-                "{count} pairs without an edge are needed, but there are only {free}, and at most half of them can be drawn; ask for fewer"
+                "{count} non-adjacent pairs are more than half of the {free} there are; request fewer"
             )));
         }
         let mut met = HashSet::with_capacity(count);
@@ -206,7 +210,7 @@ mod tests {
             for (u, v) in graph.edge_iter() {
                 prop_assert!(turned.has_edge(number[u as usize], number[v as usize]));
             }
-            // Checks symmetry of the weights, too.
+            // This also checks that the weights are symmetric.
             let arrays = (turned.offsets.clone(), turned.targets.clone(), turned.weights.clone());
             prop_assert!(Graph::from_csr(arrays.0, arrays.1, arrays.2).is_ok());
             prop_assert_eq!(turned.renumber(&back).unwrap(), graph);

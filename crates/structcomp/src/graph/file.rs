@@ -1,7 +1,7 @@
-//! Our binary graph file, `.scg`: a checked header, then the arrays as they lie in memory.
+//! The binary graph format `.scg`: a header with checksums, then the arrays as they are in memory.
 //!
-//! `docs/formats.md` has the layout byte by byte. The file is mapped, not read, so a graph larger
-//! than memory can be used; opening it walks it once, to check its fingerprints and its promises.
+//! `docs/formats.md` specifies the layout. The file is memory-mapped, so a graph may be larger than
+//! memory; opening it reads it once to check the checksums and the invariants of a graph.
 
 use super::{Graph, MAX_NODES};
 use crate::{Buffer, Error, MappedFile, Result, atomic::AtomicFile};
@@ -17,7 +17,7 @@ pub(crate) const MAGIC: &[u8; 8] = b"SCGRAPH\0";
 const VERSION: u32 = 1;
 const WEIGHTED: u32 = 1;
 const HEADER: usize = 128;
-/// The header's own fingerprint stands in its last eight bytes.
+/// The header's own checksum is in its last eight bytes.
 const HEADER_BODY: usize = HEADER - 8;
 
 impl Graph {
@@ -40,11 +40,11 @@ impl Graph {
         }
         let number = |at: usize| read_u64(header, at);
         if number(HEADER_BODY) != xxh3_64(&header[..HEADER_BODY]) {
-            return Err(wrong("has a damaged header (its fingerprint does not match)"));
+            return Err(wrong("has a damaged header (wrong checksum)"));
         }
         let [version, flags] = [8, 12].map(|at| read_u64(header, at) as u32);
         if version != VERSION {
-            let what = format!("is graph format version {version}; this program reads version {VERSION}");
+            let what = format!("has graph format version {version}; only version {VERSION} is supported");
             return Err(wrong(&what));
         }
         let (nodes, entries) = (number(16), number(24));
@@ -61,13 +61,13 @@ impl Graph {
             && xxh3_64(bytemuck::cast_slice(&targets)) == number(64)
             && weights.as_ref().is_none_or(|w| xxh3_64(bytemuck::cast_slice(w)) == number(72));
         if !sound {
-            return Err(wrong("is damaged (the fingerprint of its contents does not match)"));
+            return Err(wrong("is damaged (wrong checksum)"));
         }
         Self::from_csr(offsets, targets, weights).map_err(|error| wrong(&error.to_string()))
     }
 }
 
-/// Writes an `.scg` file row by row, for graphs that are never held in memory.
+/// Writes an `.scg` file row by row, so the graph need not fit in memory.
 pub struct GraphWriter {
     file: AtomicFile,
     offsets: Section,
@@ -78,7 +78,7 @@ pub struct GraphWriter {
     entries: u64,
 }
 
-/// A stretch of the file, written through a handle of its own.
+/// A section of the file, written through its own handle.
 struct Section {
     writer: BufWriter<File>,
     hash: Xxh3,
@@ -92,18 +92,18 @@ impl Section {
 }
 
 impl GraphWriter {
-    /// Starts a graph file for `nodes` nodes.
+    /// Starts writing a graph of `nodes` nodes.
     ///
-    /// Rows must follow in order, sorted and symmetric as a [`Graph`]'s are; that is checked when
-    /// the file is opened.
+    /// Rows must be pushed in order, sorted and symmetric as in a [`Graph`]; this is checked when the file
+    /// is opened.
     pub fn create(path: impl AsRef<Path>, nodes: usize, weighted: bool) -> Result<Self> {
         if nodes > MAX_NODES {
             return Err(Error::Input(format!("{nodes} nodes are more than the 2^31 supported")));
         }
         let mut file = AtomicFile::create(path)?;
         let targets_at = align(HEADER as u64 + 8 * (nodes as u64 + 1));
-        // Row starts and neighbour lists grow together, so they need a handle each; the first
-        // writes into the gap that the second leaves before it.
+        // Row starts and neighbour lists grow together, so each needs its own handle; the first writes into
+        // the gap that the second leaves before it.
         let mut handle = file.reopen()?;
         handle.seek(SeekFrom::Start(HEADER as u64)).map_err(Error::io(file.path()))?;
         let mut offsets = Section { writer: BufWriter::with_capacity(1 << 20, handle), hash: Xxh3::new() };
@@ -133,10 +133,10 @@ impl GraphWriter {
     /// Adds the neighbours of the next node, and their weights if the file has weights.
     pub fn push_row(&mut self, targets: &[u32], weights: Option<&[f32]>) -> Result<()> {
         if self.rows == self.nodes {
-            return Err(Error::Input(format!("more rows than the {} nodes announced", self.nodes)));
+            return Err(Error::Input(format!("more rows than the {} nodes declared", self.nodes)));
         }
         if weights.map(<[f32]>::len) != self.weights.as_ref().map(|_| targets.len()) {
-            return Err(Error::Input("every edge needs a weight, or none has one".into()));
+            return Err(Error::Input("either every edge has a weight or none has".into()));
         }
         self.rows += 1;
         self.entries += targets.len() as u64;
@@ -150,7 +150,7 @@ impl GraphWriter {
         Ok(())
     }
 
-    /// Writes the header and puts the file into its place.
+    /// Writes the header and renames the file to its final path.
     pub fn finish(mut self) -> Result<()> {
         if self.rows != self.nodes {
             let (rows, nodes) = (self.rows, self.nodes);
@@ -159,7 +159,7 @@ impl GraphWriter {
         self.offsets.writer.flush().map_err(Error::io(self.file.path()))?;
         let targets_at = align(HEADER as u64 + 8 * (self.nodes + 1));
         if self.entries == 0 {
-            // Nothing was written behind the gap, so the file would end before its arrays begin.
+            // Nothing was written after the gap, so the file would end before its arrays begin.
             self.file.reopen()?.set_len(targets_at).map_err(Error::io(self.file.path()))?;
         }
         let weights_at = align(targets_at + 4 * self.entries);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_must_match_what_was_announced() {
+    fn rows_must_match_the_declared_number() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = GraphWriter::create(folder.path().join("g.scg"), 1, false).unwrap();
         assert!(writer.push_row(&[], Some(&[])).is_err());

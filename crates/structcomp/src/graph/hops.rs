@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Hops(Vec<f32>);
 
 impl Hops {
-    /// No messages at all.
+    /// No message passing: I.
     pub(crate) fn none() -> Self {
         Self::power(0)
     }
@@ -28,15 +28,15 @@ impl Hops {
         Self(weights)
     }
 
-    /// I + Âʳ; nothing but I for no hops.
+    /// I + Âʳ, or I for zero hops.
     pub(crate) fn own_and_far(hops: usize) -> Self {
         let mut weights = Self::power(hops).0;
         weights[0] = 1.0;
         Self(weights)
     }
 
-    /// Personalised PageRank α(I − (1 − α)Â)⁻¹ by so many power iterations, each of which leaves 1 − α of
-    /// the error before.
+    /// Personalised PageRank α(I − (1 − α)Â)⁻¹ by power iteration. Each iteration reduces the error by the
+    /// factor 1 − α.
     pub(crate) fn page_rank(alpha: f64, iterations: usize) -> Self {
         let mut weights: Vec<f32> =
             (0..iterations).map(|hops| (alpha * (1.0 - alpha).powi(hops as i32)) as f32).collect();
@@ -44,7 +44,7 @@ impl Hops {
         Self(weights)
     }
 
-    /// Fails for weights that no encoder has, as a damaged file may hold them.
+    /// Returns an error for coefficients that no encoder has, such as those of a damaged file.
     pub(crate) fn check(&self) -> Result<()> {
         match self.0.len() {
             1..=10_001 if self.0.iter().all(|weight| weight.is_finite()) => Ok(()),
@@ -52,7 +52,6 @@ impl Hops {
         }
     }
 
-    /// From no hop on.
     #[cfg(test)]
     pub(crate) fn weights(&self) -> &[f32] {
         &self.0
@@ -62,13 +61,13 @@ impl Hops {
         *self == Self::none()
     }
 
-    /// How many hops, where those of another number are not heard.
+    /// k if the polynomial is Âᵏ.
     pub(crate) fn as_power(&self) -> Option<usize> {
         let (last, others) = self.0.split_last()?;
         (*last == 1.0 && others.iter().all(|&weight| weight == 0.0)).then_some(others.len())
     }
 
-    /// The polynomial for rows `x`, given what one hop makes of rows; by Horner's rule.
+    /// Applies the polynomial to `x` by Horner's rule, where `hop` multiplies by Â.
     pub(crate) fn apply<E>(
         &self,
         x: &[f32],
@@ -86,7 +85,7 @@ impl Hops {
         Ok(out)
     }
 
-    /// The polynomial for rows of `width` numbers on a graph.
+    /// Applies the polynomial to row-major `x` with `width` columns.
     pub(crate) fn of_rows(&self, propagation: &Propagation, x: &[f32], width: usize) -> Result<Vec<f32>> {
         match self.as_power() {
             Some(hops) => {
@@ -102,7 +101,7 @@ impl Hops {
         }
     }
 
-    /// The polynomial for features on a graph; a power of sparse ones may stay sparse.
+    /// Applies the polynomial to features; a power of sparse features may stay sparse.
     pub(crate) fn of_features(&self, propagation: &Propagation, x: &Features) -> Result<Features> {
         if let Some(hops) = self.as_power() {
             return propagation.power(x, hops);

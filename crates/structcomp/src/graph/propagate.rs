@@ -1,4 +1,4 @@
-//! Message passing without learning: products with the normalised adjacency matrix Â.
+//! Products with the normalised adjacency matrix Â.
 
 mod dense;
 mod gather;
@@ -6,12 +6,12 @@ mod pages;
 mod sparse;
 
 use crate::{Dense, Error, Features, Graph, Result};
-use dense::Source;
+use dense::Operand;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, ops::Range};
 
-/// How the adjacency matrix with self loops, A + I, is normalised. D̃ holds its row sums.
+/// How the adjacency matrix with self-loops, A + I, is normalised. D̃ is the diagonal matrix of its row sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Normalization {
@@ -22,10 +22,10 @@ pub enum Normalization {
     Row,
 }
 
-/// The matrix Â of a graph. Edges count with their weight, or 1, and every node has a self loop
-/// of weight 1, so a node without edges keeps its row. One number a node is stored, none an edge.
+/// The matrix Â of a graph. Edges without weights have weight 1. Every node has a self-loop of weight 1, so
+/// isolated nodes keep their row. One number is stored per node and none per edge.
 ///
-/// Results are the same to the bit on every processor and for any number of threads.
+/// Results are bit-identical on every processor and for any number of threads.
 ///
 /// ```
 /// use structcomp::{Dense, Features, Graph, Normalization, Propagation};
@@ -69,8 +69,8 @@ impl<'g> Propagation<'g> {
 
     /// Â^k X for k = `hops`.
     ///
-    /// Sparse features stay sparse until a quarter of the result is not zero. Fails if X has not
-    /// one row a node, or if values grow past what `f32` can hold.
+    /// Sparse features stay sparse until a quarter of the result is non-zero. Returns an error if X does not
+    /// have one row per node, or if values overflow `f32`.
     pub fn power(&self, x: &Features, hops: usize) -> Result<Features> {
         self.check_rows("features", x.rows())?;
         let mut x = Cow::Borrowed(x);
@@ -86,18 +86,18 @@ impl<'g> Propagation<'g> {
             return Ok(x.into_owned());
         }
         let mut out = vec![0.0; size(x.rows(), x.cols())?];
-        self.dense_power(Source::Features(&x), left, &mut out)?;
+        self.dense_power(Operand::Features(&x), left, &mut out)?;
         Dense::new(x.rows(), x.cols(), out).map(Features::Dense)
     }
 
-    /// Â X for `width` features a node, row by row, into `out`.
+    /// Writes Â X to `out`; both are row-major with `width` features per node.
     pub fn hop_into(&self, x: &[f32], width: usize, out: &mut [f32]) -> Result<()> {
         self.power_into(x, width, 1, out)
     }
 
-    /// Â^k X for `width` features a node, row by row, into `out`.
+    /// Writes Â^k X to `out`; both are row-major with `width` features per node.
     ///
-    /// Besides `x` and `out` this needs room for at most 96 columns, however many hops.
+    /// Needs temporary memory for at most 96 columns, for any number of hops.
     pub fn power_into(&self, x: &[f32], width: usize, hops: usize, out: &mut [f32]) -> Result<()> {
         self.check_values("features", x.len(), self.graph.nodes(), width)?;
         self.check_values("the result", out.len(), self.graph.nodes(), width)?;
@@ -105,11 +105,11 @@ impl<'g> Propagation<'g> {
             out.copy_from_slice(x);
             return Ok(());
         }
-        self.dense_power(Source::Values { values: x, width }, hops, out)
+        self.dense_power(Operand::Values { values: x, width }, hops, out)
     }
 
-    /// The rows `rows` of Â X into `out`, equal to those of [`hop_into`](Self::hop_into), for
-    /// results too large to be held at once.
+    /// Writes the rows `rows` of Â X to `out`, equal to those of [`hop_into`](Self::hop_into), for
+    /// results that do not fit in memory.
     pub fn hop_rows(&self, rows: Range<usize>, x: &[f32], width: usize, out: &mut [f32]) -> Result<()> {
         if rows.start > rows.end || rows.end > self.graph.nodes() {
             let nodes = self.graph.nodes();
@@ -121,7 +121,7 @@ impl<'g> Propagation<'g> {
         Ok(())
     }
 
-    /// What a row is multiplied by before rows are added up.
+    /// The factor of each row before the sum over neighbours.
     #[inline(always)]
     fn inner_scale(&self, row: usize) -> f32 {
         match self.normalization {
@@ -130,7 +130,7 @@ impl<'g> Propagation<'g> {
         }
     }
 
-    /// What the sum is multiplied by.
+    /// The factor of the sum.
     #[inline(always)]
     fn outer_scale(&self, row: usize) -> f32 {
         self.scale[row]
@@ -152,7 +152,7 @@ impl<'g> Propagation<'g> {
     }
 }
 
-/// `rows` times `cols`, unless no machine could hold that.
+/// `rows * cols`, or an error if that exceeds the address space.
 fn size(rows: usize, cols: usize) -> Result<usize> {
     let size = rows.checked_mul(cols).filter(|&size| size <= isize::MAX as usize / size_of::<f32>());
     size.ok_or_else(|| Error::Input(format!("a dense matrix of {rows} x {cols} is too large")))

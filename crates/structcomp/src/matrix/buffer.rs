@@ -1,4 +1,4 @@
-//! Arrays that live in memory, in a mapped file or with somebody else, read the same way.
+//! Read-only arrays that are owned, memory-mapped or borrowed from a foreign owner.
 
 #[cfg(target_endian = "big")]
 compile_error!("mapped files are little-endian; this machine is not");
@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use memmap2::Mmap;
 use std::{fmt, fs::File, marker::PhantomData, ops::Deref, path::Path, sync::Arc};
 
-/// A read-only array of plain numbers: owned, mapped from a file, or lent by another owner.
+/// A read-only array of plain numbers: owned, mapped from a file, or shared with a foreign owner.
 pub struct Buffer<T> {
     storage: Storage<T>,
 }
@@ -26,9 +26,9 @@ enum Storage<T> {
 }
 
 impl<T: Pod> Buffer<T> {
-    /// `count` items that start `start` bytes into the file, without copying them.
+    /// Maps `count` items at byte offset `start` of the file, without copying.
     ///
-    /// Fails when they do not lie inside the file or are not aligned for `T`.
+    /// Returns an error if they exceed the file or are not aligned for `T`.
     pub fn mapped(file: &MappedFile, start: u64, count: u64) -> Result<Self> {
         let outside = || Error::format(file.path(), "an array reaches past the end of the file");
         let bytes = count.checked_mul(size_of::<T>() as u64).ok_or_else(outside)?;
@@ -43,14 +43,14 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { storage: Storage::Mapped { file, start, bytes, of: PhantomData } })
     }
 
-    /// An array that stays where its owner has it, such as an array of Python's.
+    /// Wraps an array that stays with its owner, such as a NumPy array.
     ///
-    /// The owner must give the same numbers each time.
+    /// The owner must return the same values every time.
     pub fn lent(owner: Arc<dyn AsRef<[T]> + Send + Sync>) -> Self {
         Self { storage: Storage::Lent(owner) }
     }
 
-    /// Whether the array lies in a mapped file.
+    /// Whether the array is mapped from a file.
     pub fn is_mapped(&self) -> bool {
         matches!(self.storage, Storage::Mapped { .. })
     }
@@ -128,7 +128,7 @@ impl<T: Pod> fmt::Debug for Buffer<T> {
 /// A whole file mapped read-only. Clones share the mapping.
 #[derive(Clone)]
 pub struct MappedFile {
-    // None for an empty file, which cannot be mapped.
+    // `None` for an empty file, which cannot be mapped.
     map: Option<Arc<Mmap>>,
     path: Arc<Path>,
 }
@@ -137,7 +137,7 @@ impl MappedFile {
     /// Maps the file at `path`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        // Asked before opening: to open a pipe is to wait for somebody who writes into it.
+        // Checked before opening, since opening a pipe blocks until there is a writer.
         let about = std::fs::metadata(path).map_err(Error::io(path))?;
         if about.is_dir() {
             return Err(Error::format(path, "is a folder where a file was expected"));
@@ -151,17 +151,17 @@ impl MappedFile {
         Ok(Self { map, path: path.into() })
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-#[allow(unsafe_code)] // the one place that maps files; see the reason inside
+#[allow(unsafe_code)] // the only place that maps files; see below
 fn map(file: &File, path: &Path) -> Result<Mmap> {
-    // SAFETY: the map is private and read-only. Another process that shortens the file while we
-    // read it can still end us with SIGBUS, as with any mapping; files that we write ourselves
-    // are only ever replaced by renaming, which leaves an existing map intact.
+    // SAFETY: the map is private and read-only. A process that truncates the file while it is mapped can
+    // still cause SIGBUS, as with any mapping. Files that we write are replaced by renaming, which leaves
+    // existing maps intact.
     unsafe { Mmap::map(file) }.map_err(Error::io(path))
 }
 

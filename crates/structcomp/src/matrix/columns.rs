@@ -14,7 +14,7 @@ pub(crate) fn column_sums(values: &[f32], cols: usize) -> Vec<f64> {
 /// The sum of each column of `a`, and of its products with those of `b`.
 pub(crate) fn column_moments(a: &[f32], b: &[f32], cols: usize) -> (Vec<f64>, Vec<f64>) {
     let unit = Unit::widest();
-    let mut sums = in_blocks(a, b, cols, 2 * cols, |a, b, sums| unit.run(Moments { a, b, sums }));
+    let mut sums = in_blocks(a, b, cols, 2 * cols, |a, b, sums| unit.run(ColumnMoments { a, b, sums }));
     let products = sums.split_off(cols);
     (sums, products)
 }
@@ -60,14 +60,14 @@ fn in_blocks(
     total
 }
 
-struct Moments<'a> {
+struct ColumnMoments<'a> {
     a: &'a [f32],
     b: &'a [f32],
     /// Sums of values, then sums of products.
     sums: &'a mut [f64],
 }
 
-impl Kernel for Moments<'_> {
+impl Kernel for ColumnMoments<'_> {
     #[inline(always)]
     fn run(self) {
         let (sums, products) = self.sums.split_at_mut(self.sums.len() / 2);

@@ -1,10 +1,10 @@
-//! Sparse matrices in compressed rows, for features that are mostly zero.
+//! Sparse matrices in compressed sparse row (CSR) format.
 
 use super::Buffer;
 use crate::{Error, Result};
 use rayon::prelude::*;
 
-/// A sparse matrix of `f32`: columns ascend within a row and do not repeat, values are finite.
+/// A sparse `f32` matrix. Columns are sorted and unique within a row; values are finite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr {
     cols: usize,
@@ -42,17 +42,17 @@ impl Csr {
         Ok(if matrix.is_sorted() { matrix } else { matrix.sorted() })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// How many entries are stored.
+    /// The number of stored entries.
     pub fn entries(&self) -> usize {
         self.values.len()
     }
@@ -63,7 +63,7 @@ impl Csr {
         (&self.indices[span.clone()], &self.values[span])
     }
 
-    /// Row starts, columns and values, as they are stored.
+    /// The CSR arrays: row offsets, columns and values.
     pub fn parts(&self) -> (&[u64], &[u32], &[f32]) {
         (&self.offsets, &self.indices, &self.values)
     }
@@ -76,7 +76,7 @@ impl Csr {
         }
     }
 
-    /// These rows and below them those of another matrix of as many columns.
+    /// Stacks this matrix on top of `below`, which must have the same number of columns.
     pub(crate) fn above(&self, below: &Self) -> Self {
         let start = self.values.len() as u64;
         let offsets = self.offsets.iter().copied().chain(below.offsets[1..].iter().map(|at| at + start));
@@ -88,7 +88,7 @@ impl Csr {
         }
     }
 
-    /// Both matrices on a diagonal: these rows and columns, then those of the other.
+    /// The block diagonal matrix of this one and `other`.
     pub(crate) fn beside(&self, other: &Self) -> Self {
         let mut both = self.above(other);
         both.cols += other.cols;
@@ -97,7 +97,7 @@ impl Csr {
         both
     }
 
-    /// The rows of these numbers, in that order.
+    /// The given rows, in that order.
     pub(crate) fn select(&self, rows: &[u32]) -> Self {
         let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
         for &row in rows {
@@ -109,7 +109,7 @@ impl Csr {
         Self { cols: self.cols, offsets: offsets.into(), indices: indices.into(), values: values.into() }
     }
 
-    /// Writes a row into `out`, zeros included.
+    /// Writes a row to `out`, including zeros.
     pub fn write_row(&self, row: usize, out: &mut [f32]) {
         out.fill(0.0);
         let (columns, values) = self.row(row);
@@ -146,7 +146,7 @@ impl Csr {
         if self.is_sorted() { self } else { self.without_repeats() }
     }
 
-    /// Adds up entries of one row and column, which must be neighbours.
+    /// Sums duplicates, which must be adjacent.
     fn without_repeats(&self) -> Self {
         let rows: Vec<Vec<(u32, f32)>> = (0..self.rows())
             .map(|row| {
@@ -165,7 +165,7 @@ impl Csr {
         Self::from_sorted_rows(self.cols, &rows)
     }
 
-    /// From rows that already keep the type's promises.
+    /// Creates a matrix from rows that already satisfy the invariants.
     pub(crate) fn from_sorted_rows(cols: usize, rows: &[Vec<(u32, f32)>]) -> Self {
         let mut offsets = Vec::with_capacity(rows.len() + 1);
         offsets.push(0);

@@ -1,13 +1,13 @@
-//! Loops over numbers that vector units can do, for what is computed in every epoch.
+//! Vectorised elementwise loops and sums.
 
 use crate::matrix::{Kernel, Unit};
 use rayon::prelude::*;
 
-/// eˣ to about seven digits: 2ⁿ for the whole part of x/ln 2 and a polynomial for the rest. Far below
-/// zero it is as good as zero, and it never goes beyond 2¹²⁶.
+/// eˣ to about seven digits: 2ⁿ for the integer part of x/ln 2 times a polynomial for the rest. The result
+/// is clamped to 2^±126.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    /// From this number on floats are whole, and their last bits are the number less this one.
+    /// 1.5 · 2²³: adding it rounds to an integer, which then stands in the low bits.
     const WHOLE: f32 = 12_582_912.0;
     let power = (x * std::f32::consts::LOG2_E).clamp(-126.0, 126.0);
     let shifted = power + WHOLE;
@@ -20,8 +20,8 @@ pub(crate) fn exp(x: f32) -> f32 {
     fraction * f32::from_bits(exponent)
 }
 
-/// So many zeros. Memory that was used before is cleared by all threads; from 32 MiB on glibc takes fresh memory from
-/// the system, which clears it when it is first written to.
+/// `count` zeros. Recycled memory is cleared by all threads. From 32 MiB on, glibc maps fresh memory, which
+/// the system zeroes on first write.
 pub(crate) fn zeros(count: usize) -> Vec<f32> {
     const FRESH: usize = (32 << 20) / size_of::<f32>();
     match count {
@@ -30,22 +30,22 @@ pub(crate) fn zeros(count: usize) -> Vec<f32> {
     }
 }
 
-/// A copy, by all threads.
+/// A copy made by all threads.
 pub(crate) fn copied(values: &[f32]) -> Vec<f32> {
     values.par_iter().with_min_len(SHARE).copied().collect()
 }
 
-/// Numbers that are not worth splitting.
+/// The least amount of numbers per task.
 const SHARE: usize = 1 << 14;
 
-/// a·b, added up in lanes and these in double precision.
+/// a·b, summed in `f32` lanes that are combined in `f64`.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f64 {
     let mut sum = 0.0;
     Unit::widest().run(Dot { a, b, sum: &mut sum });
     sum
 }
 
-/// The same for many numbers, by all threads.
+/// a·b for long vectors, by all threads.
 pub(crate) fn sum_of_products(a: &[f32], b: &[f32]) -> f64 {
     const BLOCK: usize = 1 << 14;
     let partial: Vec<f64> = a.par_chunks(BLOCK).zip(b.par_chunks(BLOCK)).map(|(a, b)| dot(a, b)).collect();
@@ -58,7 +58,7 @@ struct Dot<'a> {
     sum: &'a mut f64,
 }
 
-/// Numbers after which lanes are added up in double precision.
+/// Numbers per lane sum in single precision.
 const RUN: usize = 1024;
 
 impl Kernel for Dot<'_> {
@@ -78,8 +78,8 @@ impl Kernel for Dot<'_> {
     }
 }
 
-/// Replaces each number x of rows by f(x, y, columns), for y in the same place of `other` and one number of
-/// each of the vectors for its column.
+/// Replaces each entry x of a row-major matrix by f(x, y, [a, b, c]), where y is the same entry of `other` and
+/// a, b, c are the entries of `columns` for its column.
 pub(crate) fn map_columns(
     out: &mut [f32],
     other: &[f32],

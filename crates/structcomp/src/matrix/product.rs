@@ -1,7 +1,7 @@
 //! Products of dense matrices; the only file that knows the library behind them.
 //!
-//! A result is computed in blocks of rows whose size does not depend on the number of threads, each
-//! by one thread, so the same numbers come out whatever that number is.
+//! Results are computed in blocks of rows, each by one thread. The block size does not depend on the number
+//! of threads, so neither do the results.
 
 use super::tiles::{self, Packed};
 use faer::linalg::matmul::matmul;
@@ -9,31 +9,30 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A row-major matrix, perhaps to be read as its transpose.
+/// A row-major matrix or its transpose.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     values: &'a [f32],
     rows: usize,
     cols: usize,
-    /// From a row's start to the next.
+    /// The distance between the starts of consecutive rows.
     stride: usize,
     transposed: bool,
 }
 
 impl<'a> View<'a> {
-    /// `values` as rows of `cols` numbers.
+    /// A view of `values` as rows of `cols` numbers.
     pub(crate) fn new(values: &'a [f32], cols: usize) -> Self {
         let rows = values.len().checked_div(cols).unwrap_or(0);
         debug_assert_eq!(rows * cols, values.len());
         Self { values, rows, cols, stride: cols, transposed: false }
     }
 
-    /// The transpose.
     pub(crate) fn t(self) -> Self {
         Self { transposed: !self.transposed, ..self }
     }
 
-    /// Some rows and columns of a matrix that is not read as its transpose.
+    /// A submatrix of a view that is not transposed.
     pub(crate) fn part(self, rows: Range<usize>, cols: Range<usize>) -> Self {
         debug_assert!(!self.transposed);
         let values = &self.values[rows.start * self.stride + cols.start..];
@@ -69,39 +68,39 @@ impl<'a> View<'a> {
     }
 }
 
-/// Rows of a large result that one thread computes at once.
+/// Rows per task of a large product.
 pub(crate) const PRODUCT_ROWS: usize = 256;
 
-/// Terms of sums that are added up at once.
+/// Terms summed per pass over a product.
 const PRODUCT_TERMS: usize = 4096;
 
-/// Rows of a result that one thread computes at once: a few shares of a small one, since the other
-/// factor is packed anew for each.
+/// Rows per task of a product with `rows` rows. Small products have few tasks, since each packs the other
+/// factor again.
 fn share(rows: usize) -> usize {
     let shares = if rows < 64 { 1 } else { rows.div_ceil(PRODUCT_ROWS).next_multiple_of(4) };
-    // Whole blocks where tiles compute them.
+    // A multiple of the kernel's block.
     rows.div_ceil(shares).next_multiple_of(if tiles::available() { tiles::BLOCK } else { 8 })
 }
 
-/// The right factor of one or more products, made ready once.
+/// The right factor of one or more products, packed once.
 pub(crate) struct Right<'a> {
     view: View<'a>,
     packed: Option<Packed>,
 }
 
 impl<'a> Right<'a> {
-    /// For products with `rows` rows of left factors in all.
+    /// Prepares products with `rows` rows of left factors in total.
     pub(crate) fn new(view: View<'a>, rows: usize) -> Self {
         Self { view, packed: if tiles_pay(view, rows) { Packed::new(view) } else { None } }
     }
 
-    /// The same on this thread alone, for one of many.
+    /// Like [`new`](Self::new), but packs on the current thread only.
     pub(crate) fn here(view: View<'a>, rows: usize) -> Self {
         Self { view, packed: if tiles_pay(view, rows) { Packed::here(view) } else { None } }
     }
 
-    /// `out = A B`, or `out += scale · A B`, on this thread, with the part of B in `terms` and `cols`.
-    /// Both start at multiples of 32. The result goes to the columns of `out` from `first` on.
+    /// `out = A B` or `out += scale · A B` on the current thread, with the submatrix of B given by `terms` and
+    /// `cols`, which must start at multiples of 32. Writes to the columns of `out` from `first` on.
     pub(crate) fn multiply_part(
         &self,
         left: View,
@@ -125,14 +124,14 @@ impl<'a> Right<'a> {
         matmul(out, accumulate, left.mat(), right, scale, Par::Seq);
     }
 
-    /// The same with all of B.
+    /// Like [`multiply_part`](Self::multiply_part) with all of B.
     pub(crate) fn multiply(&self, left: View, out: &mut [f32], sum: Sum) {
         let (terms, cols) = self.view.shape();
         self.multiply_part(left, (0..terms, 0..cols), out, 0, sum);
     }
 }
 
-/// Whether a product with so many rows is large enough for tiles, and there are any.
+/// Whether the tile unit is available and the product large enough for it.
 fn tiles_pay(right: View, rows: usize) -> bool {
     let (terms, cols) = right.shape();
     let large = rows >= 2 * tiles::BLOCK && terms >= tiles::TERMS && cols >= tiles::BLOCK;
@@ -147,7 +146,7 @@ pub(crate) fn product(out: &mut [f32], a: View, b: View, sum: Sum) {
         return;
     }
     let share = share(rows);
-    // Long sums are added up in parts, so that what is packed of the right factor stays small.
+    // Long sums are split, so that the packed part of the right factor stays small.
     for start in (0..a.shape().1.max(1)).step_by(PRODUCT_TERMS) {
         let terms = start..(start + PRODUCT_TERMS).min(a.shape().1);
         let (a, b) = (a.cols(terms.clone()), Right::new(b.rows(terms), rows));
@@ -159,7 +158,7 @@ pub(crate) fn product(out: &mut [f32], a: View, b: View, sum: Sum) {
     }
 }
 
-/// `out = A B` for a product that is symmetric: half of it is computed.
+/// `out = A B` for a symmetric product; only half of it is computed.
 pub(crate) fn symmetric_product(out: &mut [f32], a: View, b: View) {
     const SHARE: usize = 64;
     let (terms, size) = b.shape();
@@ -169,7 +168,7 @@ pub(crate) fn symmetric_product(out: &mut [f32], a: View, b: View) {
         let left = a.rows(first..first + rows);
         b.multiply_part(left, (0..terms, first..size), out, first, Sum::Set);
     });
-    // Block by block, since what is read lies a whole row apart.
+    // Copies the upper half in blocks, for locality.
     for first in (SHARE..size).step_by(SHARE) {
         for start in (0..first).step_by(SHARE) {
             for row in first..(first + SHARE).min(size) {
@@ -181,12 +180,12 @@ pub(crate) fn symmetric_product(out: &mut [f32], a: View, b: View) {
     }
 }
 
-/// What becomes of the former contents of a result.
+/// What a product does with the previous contents of its output.
 #[derive(Clone, Copy)]
 pub(crate) enum Sum {
-    /// They are replaced.
+    /// Replaces them.
     Set,
-    /// So many times the product is added to them.
+    /// Adds the product times this factor.
     Add(f32),
 }
 
@@ -221,7 +220,8 @@ mod tests {
         (0..n).flat_map(|i| (0..m).map(move |j| (i, j))).map(|(i, j)| cell(i, j)).collect()
     }
 
-    /// What a sum of so many products of numbers up to a half may be off by: on tiles each by 2⁻¹⁷ of it.
+    /// The rounding error of a sum of `terms` products of numbers up to 1/2; the tile unit has a relative
+    /// error of 2⁻¹⁷ per product.
     fn rounding(terms: usize) -> f64 {
         1e-6 + terms as f64 * 0.25 / 2f64.powi(16)
     }

@@ -1,17 +1,17 @@
-//! The one kernel module: loops compiled for several vector units, chosen while running.
+//! SIMD dispatch: loops compiled for several instruction sets, chosen at run time.
 //!
-//! Every unit gives the same bits: lanes are columns, sums keep their order, and a product is
-//! rounded before it is added, since Rust never fuses the two by itself.
+//! All instruction sets give bit-identical results: lanes are columns, sums keep their order, and products
+//! are rounded before they are added, since Rust never fuses the two by itself.
 
-/// A loop nest to be compiled once for each vector unit.
+/// A loop nest compiled once per instruction set.
 ///
-/// `run` and all that it calls must be `#[inline(always)]`; code that is not inlined keeps the
-/// baseline instructions.
+/// `run` and everything it calls must be `#[inline(always)]`; code that is not inlined is compiled for the
+/// baseline.
 pub(crate) trait Kernel {
     fn run(self);
 }
 
-/// A vector unit that this processor has; only [`all`](Self::all) makes one.
+/// An instruction set that this processor supports; only [`all`](Self::all) creates one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unit(Set);
 
@@ -25,7 +25,7 @@ enum Set {
 }
 
 impl Unit {
-    /// The units of this processor, the widest last.
+    /// The instruction sets of this processor, widest last.
     pub(crate) fn all() -> impl DoubleEndedIterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let wider = [
@@ -37,17 +37,17 @@ impl Unit {
         std::iter::once(Set::Baseline).chain(wider.into_iter().flatten()).map(Self)
     }
 
-    /// The widest unit of this processor.
+    /// The widest instruction set of this processor.
     pub(crate) fn widest() -> Self {
         Self::all().next_back().unwrap_or(Self(Set::Baseline))
     }
 
-    /// Runs `kernel` as compiled for this unit.
-    #[allow(unsafe_code)] // calling code compiled for a unit that not every processor has
+    /// Runs `kernel` as compiled for this instruction set.
+    #[allow(unsafe_code)] // calls code that needs instructions not every processor has
     pub(crate) fn run(self, kernel: impl Kernel) {
         match self.0 {
             Set::Baseline => kernel.run(),
-            // SAFETY: the field is private, and `all` makes a unit only where it was detected.
+            // SAFETY: the field is private, and `all` only returns detected instruction sets.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { on_avx2(kernel) },
             // SAFETY: as above.
@@ -69,9 +69,9 @@ fn on_avx512(kernel: impl Kernel) {
     kernel.run();
 }
 
-/// Asks the processor to fetch the cache line of `item` before it is needed.
+/// Prefetches the cache line of `item`.
 #[inline(always)]
-#[allow(unsafe_code)] // the processor's hint takes a raw pointer
+#[allow(unsafe_code)] // the intrinsic takes a raw pointer
 pub(crate) fn prefetch<T>(item: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the pointer comes from a reference; a prefetch reads and writes nothing visible.

@@ -4,9 +4,9 @@ use crate::Csr;
 use crate::matrix::{Kernel, Unit};
 use rayon::prelude::*;
 
-/// Rows that a task computes.
+/// SparseRows per task.
 const ROWS: usize = 32;
-/// Columns added up in registers.
+/// Columns summed in registers.
 const STRIP: usize = 64;
 
 /// `out += X M` for sparse X.
@@ -14,15 +14,15 @@ pub(crate) fn add_sparse_product(x: &Csr, matrix: &[f32], cols: usize, out: &mut
     add_sparse_rows(x, 0, matrix, cols, out);
 }
 
-/// The same for the rows of X from `first` on, as many as `out` has.
+/// `out += X M` for the rows of X from `first` on, as many as `out` has.
 pub(crate) fn add_sparse_rows(x: &Csr, first: usize, matrix: &[f32], cols: usize, out: &mut [f32]) {
     let unit = Unit::widest();
     out.par_chunks_mut(ROWS * cols).enumerate().for_each(|(task, out)| {
-        unit.run(Rows { x, first: first + task * ROWS, matrix, cols, out });
+        unit.run(SparseRows { x, first: first + task * ROWS, matrix, cols, out });
     });
 }
 
-struct Rows<'a> {
+struct SparseRows<'a> {
     x: &'a Csr,
     first: usize,
     matrix: &'a [f32],
@@ -30,7 +30,7 @@ struct Rows<'a> {
     out: &'a mut [f32],
 }
 
-impl Kernel for Rows<'_> {
+impl Kernel for SparseRows<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { x, first, matrix, cols, out } = self;
@@ -61,7 +61,7 @@ impl Kernel for Rows<'_> {
     }
 }
 
-/// The transpose; rows keep their entries in ascending order.
+/// The transpose, with sorted rows.
 pub(crate) fn transposed(x: &Csr) -> Csr {
     let (offsets, indices, values) = x.parts();
     let mut starts = vec![0u64; x.cols() + 1];

@@ -19,7 +19,7 @@ pub(crate) fn gram(y: &[f32], z: &[f32], stride: usize, size: usize) -> Vec<f64>
         .zip(z.par_chunks(rows * stride))
         .map(|(y, z)| {
             let mut out = vec![0.0; stride * stride];
-            unit.run(Gram { y, z, stride, out: &mut out });
+            unit.run(TallGram { y, z, stride, out: &mut out });
             out
         })
         .collect();
@@ -42,14 +42,14 @@ pub(crate) fn rotate(y: &mut [f32], c: &[f64], stride: usize, size: usize) {
     y.par_chunks_mut(256 * stride).for_each(|y| unit.run(Rotate { y, c: &padded, stride }));
 }
 
-struct Gram<'a> {
+struct TallGram<'a> {
     y: &'a [f32],
     z: &'a [f32],
     stride: usize,
     out: &'a mut [f64],
 }
 
-impl Kernel for Gram<'_> {
+impl Kernel for TallGram<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { y, z, stride, out } = self;

@@ -36,9 +36,9 @@ type Tile = [u32; SIDE * SIDE];
 /// One factor in one step of the innermost loop: the high parts of two tiles, then the low parts.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Step([Tile; 4]);
+struct TileStep([Tile; 4]);
 
-const EMPTY: Step = Step([[0; SIDE * SIDE]; 4]);
+const EMPTY: TileStep = TileStep([[0; SIDE * SIDE]; 4]);
 
 /// Whether the processor has the unit and the system grants its use.
 pub(super) fn available() -> bool {
@@ -48,7 +48,7 @@ pub(super) fn available() -> bool {
 
 /// A right factor, packed.
 pub(super) struct Packed {
-    steps: Vec<Step>,
+    steps: Vec<TileStep>,
     /// Steps of a panel of `BLOCK` columns.
     depth: usize,
 }
@@ -87,7 +87,7 @@ impl Packed {
         sum: Sum,
     ) {
         thread_local! {
-            static LEFT: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+            static LEFT: RefCell<Vec<TileStep>> = const { RefCell::new(Vec::new()) };
         }
         LEFT.with_borrow_mut(|packed| {
             Unit::widest().run(Multiply { right: self, left, terms, cols, out, stride, sum, packed });
@@ -96,7 +96,7 @@ impl Packed {
 }
 
 /// Packs a panel of a right factor.
-fn pack(right: View, panel: usize, steps: &mut [Step]) {
+fn pack(right: View, panel: usize, steps: &mut [TileStep]) {
     let pack = Pack { of: right.t(), first: panel * BLOCK, terms: 0, role: Role::Right, steps };
     Unit::widest().run(pack);
 }
@@ -109,21 +109,21 @@ impl Drop for Packed {
 
 /// Buffers of right factors, kept for reuse: fresh memory from the system is slow.
 mod spare {
-    use super::{EMPTY, Step};
+    use super::{EMPTY, TileStep};
     use std::sync::{Mutex, PoisonError};
 
-    static SPARE: Mutex<Vec<Vec<Step>>> = Mutex::new(Vec::new());
+    static SPARE: Mutex<Vec<Vec<TileStep>>> = Mutex::new(Vec::new());
     const KEPT: usize = 4;
     /// Buffers above 8 MiB are freed.
-    const LARGEST: usize = (8 << 20) / size_of::<Step>();
+    const LARGEST: usize = (8 << 20) / size_of::<TileStep>();
 
-    pub(super) fn take(len: usize) -> Vec<Step> {
+    pub(super) fn take(len: usize) -> Vec<TileStep> {
         let mut buffer = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         buffer.resize(len, EMPTY);
         buffer
     }
 
-    pub(super) fn put(buffer: Vec<Step>) {
+    pub(super) fn put(buffer: Vec<TileStep>) {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         if spare.len() < KEPT && buffer.capacity() <= LARGEST {
             spare.push(buffer);
@@ -139,7 +139,7 @@ struct Multiply<'a> {
     out: &'a mut [f32],
     stride: usize,
     sum: Sum,
-    packed: &'a mut Vec<Step>,
+    packed: &'a mut Vec<TileStep>,
 }
 
 impl Kernel for Multiply<'_> {

@@ -1,26 +1,26 @@
-//! The system's allocator, with large pages for what is large.
+//! A global allocator that requests huge pages for large allocations.
 //!
-//! An epoch on a whole graph takes and gives back matrices of tens of megabytes, and the system hands out
-//! each of their small pages in a trap of its own. Five epochs of Contrast-Reg on Pubmed (`structcomp train
-//! pubmed --mode full --model contrast-reg --epochs 5`) take 9.1 s with this and 13.7 s without.
+//! An epoch on a full graph allocates and frees matrices of tens of megabytes, and each of their small
+//! pages costs a page fault. Five epochs of Contrast-Reg on Pubmed (`structcomp train pubmed --mode full
+//! --model contrast-reg --epochs 5`) take 9.1 s with this allocator and 13.7 s without.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// An allocator for programs: `#[global_allocator] static ALLOCATOR: LargePages = LargePages;`.
+/// A global allocator: `#[global_allocator] static ALLOCATOR: LargePages = LargePages;`.
 ///
-/// It asks the system for large pages, where it has them, for pieces of 4 MiB and more; all else is left to
-/// the system's allocator.
+/// It requests huge pages, where the system has them, for allocations of 4 MiB and more. Everything
+/// else is left to the system's allocator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LargePages;
 
-/// Two large pages of most systems: in smaller pieces hardly one would lie whole.
+/// Two huge pages on most systems; a smaller allocation rarely covers a whole one.
 const LARGE: usize = 4 << 20;
 
 #[allow(unsafe_code)] // the trait is unsafe to implement and to call
-// SAFETY: every piece is the system allocator's own, taken and given back by its rules.
+// SAFETY: all memory comes from the system's allocator and is freed by it.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise is passed on, here and below.
+        // SAFETY: the caller's guarantees are passed on, here and below.
         advised(unsafe { System.alloc(layout) }, layout.size())
     }
 
@@ -46,9 +46,9 @@ fn advised(piece: *mut u8, size: usize) -> *mut u8 {
     const PAGE: usize = 4096;
     if size >= LARGE && !piece.is_null() {
         let before = piece.addr() % PAGE;
-        #[allow(unsafe_code)] // a call of the system
-        // SAFETY: this advice changes no contents, and whatever else lies on the first page may have it too.
-        // Refused, it is of no consequence.
+        #[allow(unsafe_code)] // a system call
+        // SAFETY: this advice changes no contents, so it may also cover other data on the first page.
+        // Its failure can be ignored.
         unsafe {
             libc::madvise(
                 piece.wrapping_sub(before).cast(),
@@ -66,18 +66,18 @@ fn advised(piece: *mut u8, _: usize) -> *mut u8 {
     piece
 }
 
-/// Gives the system back what was freed but kept for later, where its allocator can (glibc) and there may be much.
+/// Returns freed memory to the system, where the allocator supports it (glibc) and the process is large.
 ///
-/// Between stages, so that what one has left behind does not count for the next: `structcomp run
-/// amazon-computers --model cca-ssg` holds 310 MB at most with it, and 425 MB without.
+/// Called between stages, so that memory freed by one does not add to the peak of the next:
+/// `structcomp run amazon-computers --model cca-ssg` peaks at 310 MB with it and 425 MB without.
 pub fn give_back_memory() {
     const MUCH: u64 = 128 << 20;
     if super::rss_bytes().is_none_or(|held| held < MUCH) {
         return;
     }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    #[allow(unsafe_code)] // a call of the system's library
-    // SAFETY: only what nobody holds is given back.
+    #[allow(unsafe_code)] // a call into the C library
+    // SAFETY: only memory that is not in use is returned.
     unsafe {
         libc::malloc_trim(0);
     }
@@ -87,7 +87,7 @@ pub fn give_back_memory() {
 mod tests {
     use super::*;
 
-    // So all tests of the library run with it.
+    // Installed here, it serves all tests of the library.
     #[global_allocator]
     static ALLOCATOR: LargePages = LargePages;
 

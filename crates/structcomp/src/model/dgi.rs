@@ -53,7 +53,7 @@ impl Objective for Dgi {
         let share = 1.0 / (2 * step.rows) as f64;
         let mut gradient = vec![0f32; z.len()];
         let (of_h, of_corrupted) = gradient.split_at_mut(h.len());
-        let fit = Fit::new(h, matrix, width);
+        let fit = SummaryScore::new(h, matrix, width);
         let fitted = fit.of((h, corrupted), bias[0] as f64, share, (of_h, of_corrupted));
         add_to_rows(of_h, &fitted.of_summarised);
         let mut of_own = vec![0f32; step.own.len()];
@@ -64,7 +64,7 @@ impl Objective for Dgi {
 }
 
 /// How well rows fit the summary c = σ(mean) of some rows, by scores hᵀMc + b.
-pub(super) struct Fit<'a> {
+pub(super) struct SummaryScore<'a> {
     matrix: &'a [f32],
     pub(super) summary: Vec<f64>,
     /// Mc.
@@ -73,7 +73,7 @@ pub(super) struct Fit<'a> {
 }
 
 /// What rows that should fit and corrupted ones that should not give.
-pub(super) struct Fitted {
+pub(super) struct Scored {
     pub(super) value: f64,
     /// The gradient of every row that was summarised.
     pub(super) of_summarised: Vec<f64>,
@@ -82,7 +82,7 @@ pub(super) struct Fitted {
     pub(super) of_bias: f64,
 }
 
-impl<'a> Fit<'a> {
+impl<'a> SummaryScore<'a> {
     pub(super) fn new(summarised: &[f32], matrix: &'a [f32], width: usize) -> Self {
         let summary: Vec<f64> = mean(summarised, width).into_iter().map(logistic).collect();
         let wanted = narrow(&times(matrix, &summary));
@@ -96,7 +96,7 @@ impl<'a> Fit<'a> {
         bias: f64,
         share: f64,
         (of_high, of_low): (&mut [f32], &mut [f32]),
-    ) -> Fitted {
+    ) -> Scored {
         let scores = |rows: &[f32]| -> Vec<f64> {
             dots(rows, &self.wanted).into_iter().map(|score| score + bias).collect()
         };
@@ -114,7 +114,7 @@ impl<'a> Fit<'a> {
             .map(|(of, c)| of * c * (1.0 - c) / self.rows as f64)
             .collect();
         let of_bias = p.iter().chain(&p_low).sum();
-        Fitted { value: good + bad, of_summarised, sum, of_bias }
+        Scored { value: good + bad, of_summarised, sum, of_bias }
     }
 }
 

@@ -1,7 +1,7 @@
 //! MVGRL: two encoders, one of neighbours and one of a diffusion; the rows of each should fit the mean of the
 //! other's.
 
-use super::dgi::{Fit, bilinear};
+use super::dgi::{SummaryScore, bilinear};
 use super::scores::{add_outer, add_to_rows};
 use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, Views};
 use crate::graph::Hops;
@@ -77,7 +77,8 @@ impl Objective for Mvgrl {
         let mut gradient = vec![0f32; z.len()];
         let (of_first, of_second) = gradient.split_at_mut(2 * view);
         let share = 1.0 / (4 * step.rows) as f64;
-        let (one, other) = (Fit::new(first, step.own, width), Fit::new(second, step.own, width));
+        let (one, other) =
+            (SummaryScore::new(first, step.own, width), SummaryScore::new(second, step.own, width));
         let to_one = one.of((second, second_corrupted), 0.0, share, of_second.split_at_mut(view));
         let to_other = other.of((first, first_corrupted), 0.0, share, of_first.split_at_mut(view));
         add_to_rows(&mut of_first[..view], &to_one.of_summarised);

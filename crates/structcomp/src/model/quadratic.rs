@@ -91,11 +91,11 @@ pub(super) fn loss_by_rows(of: &dyn Quadratic, z: &[f32], width: usize, epoch: u
 
 /// A quadratic loss of a linear encoder by its Gram matrix.
 pub(crate) struct Gram {
-    fixed: Option<Parts>,
+    fixed: Option<GramParts>,
 }
 
 /// XᵀMX, XᵀM1 and 1ᵀM1.
-struct Parts {
+struct GramParts {
     gram: Vec<f32>,
     with_ones: Vec<f32>,
     ones: f64,
@@ -115,7 +115,7 @@ impl Gram {
         if 2.0 * cols * cols * outputs + anew >= by_rows {
             return None;
         }
-        Some(Self { fixed: quadratic.is_fixed().then(|| Parts::new(&quadratic.form(0), x)) })
+        Some(Self { fixed: quadratic.is_fixed().then(|| GramParts::new(&quadratic.form(0), x)) })
     }
 
     /// The loss for a weight with a row a feature and a bias, and its gradient, which is written.
@@ -131,7 +131,7 @@ impl Gram {
         let parts = match &self.fixed {
             Some(parts) => parts,
             None => {
-                drawn = Parts::new(&of.form(epoch), x);
+                drawn = GramParts::new(&of.form(epoch), x);
                 &drawn
             }
         };
@@ -153,7 +153,7 @@ impl Gram {
     }
 }
 
-impl Parts {
+impl GramParts {
     fn new(form: &Form, x: &Dense) -> Self {
         let cols = x.cols();
         let mut gram = vec![0.0; cols * cols];

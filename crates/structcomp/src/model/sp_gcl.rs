@@ -114,24 +114,24 @@ impl Objective for SinglePass {
 
 impl SinglePass {
     /// The nearest rows of each row, and random ones.
-    fn pairs(&self, unit: &[f32], width: usize, rows: usize, epoch: usize) -> Pairs {
+    fn pairs(&self, unit: &[f32], width: usize, rows: usize, epoch: usize) -> DrawnPairs {
         let positives = nearest(unit, width, self.positives);
         let draw = |row: usize| {
             let mut rng = self.seed.stream_at("sp-gcl negatives", (epoch as u64) << 32 | row as u64);
             (0..self.negatives).map(move |_| rng.random_range(0..rows as u32)).collect::<Vec<_>>()
         };
         let negatives = (0..rows).into_par_iter().flat_map_iter(draw).collect();
-        Pairs { positives, negatives }
+        DrawnPairs { positives, negatives }
     }
 }
 
 /// As many of each kind for every row, those of the first row first.
-struct Pairs {
+struct DrawnPairs {
     positives: Vec<u32>,
     negatives: Vec<u32>,
 }
 
-impl Pairs {
+impl DrawnPairs {
     /// The loss and its gradient in rows of length one.
     fn loss(&self, unit: &[f32], width: usize, rows: usize) -> (f64, Vec<f32>) {
         let row = |at: usize| &unit[at * width..][..width];
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     /// The loss as its formula has it, with the pairs as they are.
-    pub(super) fn twin(views: &[Vec<f64>], width: usize, pairs: &Pairs) -> f64 {
+    pub(super) fn twin(views: &[Vec<f64>], width: usize, pairs: &DrawnPairs) -> f64 {
         let rows = views[0].len() / width;
         let row = |at: usize| &views[0][at * width..][..width];
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();

@@ -58,7 +58,14 @@ impl Activation {
             .zip(own.par_chunks(cols * ROWS))
             .map(|(gradient, own)| {
                 let mut sums = vec![0f32; if slopes.is_empty() { 0 } else { cols }];
-                unit.run(Backward { activation: self, gradient, own, cols, slopes, sums: &mut sums });
+                unit.run(ActivationGradient {
+                    activation: self,
+                    gradient,
+                    own,
+                    cols,
+                    slopes,
+                    sums: &mut sums,
+                });
                 sums
             })
             .collect();
@@ -113,7 +120,7 @@ impl Kernel for Apply<'_> {
     }
 }
 
-struct Backward<'a> {
+struct ActivationGradient<'a> {
     activation: Activation,
     gradient: &'a mut [f32],
     own: &'a [f32],
@@ -123,7 +130,7 @@ struct Backward<'a> {
     sums: &'a mut [f32],
 }
 
-impl Kernel for Backward<'_> {
+impl Kernel for ActivationGradient<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { activation, gradient, own, cols, slopes, sums } = self;

@@ -73,7 +73,7 @@ impl Adam {
             .map(|(((parameters, gradient), mean), square)| {
                 let mut lost = 0;
                 let state = (mean, square);
-                unit.run(Step {
+                unit.run(Update {
                     parameters,
                     gradient,
                     state,
@@ -89,7 +89,7 @@ impl Adam {
     }
 }
 
-struct Step<'a> {
+struct Update<'a> {
     parameters: &'a mut [f32],
     gradient: &'a [f32],
     /// The running mean and mean square.
@@ -102,7 +102,7 @@ struct Step<'a> {
     lost: &'a mut u32,
 }
 
-impl Kernel for Step<'_> {
+impl Kernel for Update<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { parameters, gradient, state: (mean, square), in_gradient, shrink, rate, root, lost } =

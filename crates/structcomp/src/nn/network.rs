@@ -210,24 +210,10 @@ impl Network {
             if at == 0 {
                 first_layer::forward(x, weight, layer.outputs, &mut out);
             } else if at == 1 && joined {
-                let mut both = zeros(x.cols() * layer.outputs);
-                let (first, second) = (self.weight(0, parameters), View::new(weight, layer.outputs));
-                product(&mut both, View::new(first, layer.inputs), second, Sum::Set);
-                product(
-                    bias.to_mut(),
-                    View::new(self.bias(0, parameters), layer.inputs),
-                    second,
-                    Sum::Add(1.0),
-                );
-                first_layer::forward(x, &both, layer.outputs, &mut out);
+                self.forward_joined(parameters, x, bias.to_mut(), &mut out);
             } else {
-                let input = layer.input(&h);
-                product(
-                    &mut out,
-                    View::new(&input, layer.inputs),
-                    View::new(weight, layer.outputs),
-                    Sum::Set,
-                );
+                let (input, weight) = (layer.input(&h), View::new(weight, layer.outputs));
+                product(&mut out, View::new(&input, layer.inputs), weight, Sum::Set);
                 // What the layer before left, if it did not leave something else.
                 if self.layers[at - 1].is_told_by_result() {
                     drop(input);
@@ -257,6 +243,33 @@ impl Network {
         (h, Trace { kept, statistics })
     }
 
+    /// Turns the gradient of a layer's activated result into that of what the activation and batch norm were applied
+    /// to; writes that of slopes, batch norm and bias.
+    fn backward_after_map(
+        &self,
+        at: usize,
+        parameters: &[f32],
+        own: &[f32],
+        statistics: &[norm::Statistics],
+        of_output: &mut [f32],
+        gradient: &mut [f32],
+    ) {
+        let (layer, place) = (&self.layers[at], &self.places[at]);
+        let seen = self.rescaled(at, parameters, own);
+        let slopes = self.slopes(at, parameters);
+        let of_slopes = layer.activation.backward(of_output, &seen, layer.outputs, slopes);
+        gradient[place.slopes.clone()].copy_from_slice(&of_slopes);
+        if layer.norm {
+            let of_learnt = norm::backward(of_output, own, statistics, self.norm(at, parameters));
+            gradient[place.norm.clone()].copy_from_slice(&of_learnt);
+            // Batch norm takes the bias away again; a sum would be of nothing but rounding.
+            gradient[place.bias.clone()].fill(0.0);
+        } else {
+            let sums = column_sums(of_output, layer.outputs);
+            gradient[place.bias.clone()].iter_mut().zip(sums).for_each(|(to, sum)| *to = sum as f32);
+        }
+    }
+
     /// The gradient of the parameters, given that of the result; it is written to `gradient`.
     pub(crate) fn backward(
         &self,
@@ -271,21 +284,8 @@ impl Network {
         let mut own = trace.kept.pop().unwrap_or_default();
         for (at, layer) in self.layers.iter().enumerate().rev() {
             let place = &self.places[at];
-            let slopes = self.slopes(at, parameters);
             self.drop_out(at, &mut of_output, pass);
-            let seen = self.rescaled(at, parameters, &own);
-            let of_slopes = layer.activation.backward(&mut of_output, &seen, layer.outputs, slopes);
-            gradient[place.slopes.clone()].copy_from_slice(&of_slopes);
-            if layer.norm {
-                let (statistics, learnt) = (&trace.statistics[at], self.norm(at, parameters));
-                let of_learnt = norm::backward(&mut of_output, &own, statistics, learnt);
-                gradient[place.norm.clone()].copy_from_slice(&of_learnt);
-                // Batch norm takes the bias away again; a sum would be of nothing but rounding.
-                gradient[place.bias.clone()].fill(0.0);
-            } else {
-                let sums = column_sums(&of_output, layer.outputs);
-                gradient[place.bias.clone()].iter_mut().zip(sums).for_each(|(to, sum)| *to = sum as f32);
-            }
+            self.backward_after_map(at, parameters, &own, &trace.statistics[at], &mut of_output, gradient);
             if let Some(messages) = pass.messages.filter(|_| !layer.hops.is_none()) {
                 of_output = messages.pass_back(&layer.hops, &of_output, layer.outputs);
             }
@@ -328,6 +328,16 @@ impl Network {
         let plain = |first: &Layer, second: &Layer| first.is_linear() && !second.rectified;
         let plain = matches!(&self.layers[..], [first, second, ..] if plain(first, second));
         plain && pass.messages.is_none() && matches!(x, Features::Dense(_)) && x.rows() > x.cols()
+    }
+
+    /// X(WV) of the first two layers; what the first one's bias adds goes to `bias`.
+    fn forward_joined(&self, parameters: &[f32], x: &Features, bias: &mut [f32], out: &mut [f32]) {
+        let (between, outputs) = (self.layers[1].inputs, self.layers[1].outputs);
+        let second = View::new(self.weight(1, parameters), outputs);
+        let mut both = zeros(x.cols() * outputs);
+        product(&mut both, View::new(self.weight(0, parameters), between), second, Sum::Set);
+        product(bias, View::new(self.bias(0, parameters), between), second, Sum::Add(1.0));
+        first_layer::forward(x, &both, outputs, out);
     }
 
     /// The gradient of the first two layers but the second's bias, which is there, from that of what the

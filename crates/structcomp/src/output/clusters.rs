@@ -1,4 +1,4 @@
-//! The cluster of every node, under the users' own ids or as a `.part` file.
+//! Cluster assignments: a table under the nodes' ids, or a `.part` file.
 
 use super::text::{TextFile, push_id};
 use super::{Ending, Packing, check_rows};
@@ -6,8 +6,8 @@ use crate::{Error, NodeIds, Partition, Result};
 use std::io::Write;
 use std::path::Path;
 
-/// Writes the cluster of every node: a table of `id` and `cluster` where the name ends in `.csv` or
-/// `.tsv` (also compressed), else a `.part` file, one cluster a line in the order of the nodes.
+/// Writes the cluster of every node: a table of `id` and `cluster` if the name ends in `.csv` or `.tsv`
+/// (also compressed), otherwise a `.part` file with one cluster per line, in node order.
 pub fn write_clusters(path: impl AsRef<Path>, partition: &Partition, ids: &NodeIds) -> Result<()> {
     let path = path.as_ref();
     check_rows("ids", ids.len(), partition.nodes())?;
@@ -15,7 +15,7 @@ pub fn write_clusters(path: impl AsRef<Path>, partition: &Partition, ids: &NodeI
         (Ending::Csv, packing) => write_table(path, partition, ids, b',', packing),
         (Ending::Tsv, packing) => write_table(path, partition, ids, b'\t', packing),
         (Ending::Npy | Ending::Parquet, _) | (_, Packing::Gzip | Packing::Zstd) => {
-            Err(Error::format(path, "names no format for clusters; end it in .part, .csv or .tsv"))
+            Err(Error::format(path, "has no supported extension for clusters; use .part, .csv or .tsv"))
         }
         _ => partition.write(path),
     }

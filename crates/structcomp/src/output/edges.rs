@@ -1,4 +1,4 @@
-//! Edge tables: each undirected edge once, under the users' own ids.
+//! Edge tables: each undirected edge once, under the nodes' ids.
 
 use super::text::{TextFile, push_float, push_id};
 use super::{Ending, Packing, check_rows};
@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Writes the edges to `.csv`, `.tsv`, `.txt` (tab-separated after one `#` line, as SNAP does; all
-/// three also `.gz` or `.zst`) or `.parquet`, with a `weight` column if edges have weights.
+/// three also `.gz` or `.zst`) or `.parquet`, with a `weight` column if the graph is weighted.
 ///
-/// Nodes without an edge do not appear in an edge table.
+/// Isolated nodes do not appear in an edge table.
 pub fn write_edges(path: impl AsRef<Path>, graph: &Graph, ids: &NodeIds) -> Result<()> {
     let path = path.as_ref();
     check_rows("ids", ids.len(), graph.nodes())?;
@@ -27,7 +27,9 @@ pub fn write_edges(path: impl AsRef<Path>, graph: &Graph, ids: &NodeIds) -> Resu
         (Ending::Parquet, Packing::None) => super::parquet::write_edges(path, graph, ids),
         #[cfg(not(feature = "parquet"))]
         (Ending::Parquet, Packing::None) => Err(Error::no_parquet(path)),
-        _ => Err(Error::format(path, "names no edge format; end it in .csv, .tsv, .txt or .parquet")),
+        _ => {
+            Err(Error::format(path, "has no supported extension for edges; use .csv, .tsv, .txt or .parquet"))
+        }
     }
 }
 
@@ -36,7 +38,7 @@ fn header(graph: &Graph, delimiter: char) -> String {
     format!("source{delimiter}target{weight}\n")
 }
 
-/// Without a header and quotes, only ids without blanks can be told apart.
+/// Without a header and quotes, ids must not contain separators.
 fn check_plain(path: &Path, ids: &NodeIds) -> Result<()> {
     let NodeIds::Names(names) = ids else { return Ok(()) };
     let plain = |name: &str| {
@@ -83,7 +85,7 @@ fn edge_lines(graph: &Graph, ids: &NodeIds, delimiter: u8, nodes: Range<u32>) ->
     out
 }
 
-/// The edges from each of `nodes` to larger ones.
+/// The edges from each of `nodes` to larger nodes.
 pub(super) fn edges_of(graph: &Graph, nodes: Range<u32>) -> impl Iterator<Item = (u32, u32, Option<f32>)> {
     nodes.flat_map(move |u| {
         let (targets, weights) = (graph.neighbors(u), graph.edge_weights(u));
@@ -92,7 +94,7 @@ pub(super) fn edges_of(graph: &Graph, nodes: Range<u32>) -> impl Iterator<Item =
     })
 }
 
-/// Ranges of nodes that have about `entries` neighbours together.
+/// Ranges of nodes with about `entries` neighbours each.
 pub(super) fn node_blocks(graph: &Graph, entries: u64) -> Vec<Range<u32>> {
     let (offsets, nodes) = (graph.offsets(), graph.nodes());
     let mut blocks = Vec::new();
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
     use crate::EdgeList;
 
-    /// 0 - 1 - 2 with weights 0.5 and 2, and 3 alone.
+    /// 0 - 1 - 2 with weights 0.5 and 2; node 3 is isolated.
     fn path_graph() -> Graph {
         let edges = EdgeList::from_weighted(vec![(1, 0.5), (2 << 32 | 1, 2.0)]);
         edges.build(4).unwrap().0

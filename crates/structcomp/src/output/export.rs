@@ -1,29 +1,29 @@
-//! A whole dataset, or a part of it, in the format that the name of the output asks for.
+//! Exports a dataset, or part of it, in the format selected by the output's extension.
 
 use super::{Ending, MatrixLayout, MatrixWriter, write_edges};
 use crate::{Dataset, Error, Features, Labels, NodeIds, Result, data::Table};
 use std::path::Path;
 
-/// The part of a dataset that goes into a table.
+/// The part of a dataset to write to a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Export {
-    /// The features, with ids and labels where the format has a place for them.
+    /// The features, with ids and labels if the format stores them.
     Features,
-    /// Each edge once, with its weight if it has one.
+    /// Each edge once, with its weight if the graph is weighted.
     Edges,
 }
 
 impl Dataset {
-    /// Writes `graph.scg`, a table (`.npy`, `.parquet`, `.csv`, `.tsv`, `.txt`) or, for any name
-    /// without an ending, a folder with everything. Says what was written.
+    /// Writes `graph.scg`, a table (`.npy`, `.parquet`, `.csv`, `.tsv`, `.txt`) or, for a name without
+    /// extension, a folder with everything. Returns a description of what was written.
     ///
-    /// A table holds the features if there are some, else the edges, unless `part` says which.
+    /// A table contains the features if there are any, otherwise the edges, unless `part` selects one.
     pub fn export(&self, path: impl AsRef<Path>, part: Option<Export>) -> Result<&'static str> {
         let path = path.as_ref();
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
         match (ending.as_deref(), part.or_else(|| self.features.as_ref().map(|_| Export::Features))) {
             (None, None | Some(Export::Features)) => self.save(path).map(|()| "a dataset folder"),
-            (Some("scg"), _) => self.graph.save(path).map(|()| "a graph to be mapped"),
+            (Some("scg"), _) => self.graph.save(path).map(|()| "a binary graph"),
             (_, None | Some(Export::Edges)) => {
                 write_edges(path, &self.graph, &self.ids).map(|()| "a table of edges")
             }
@@ -37,15 +37,15 @@ impl Dataset {
 }
 
 impl Table {
-    /// Writes the table in the format that the name asks for. Says what was written.
+    /// Writes the table in the format selected by the extension. Returns a description of it.
     pub fn export(&self, path: impl AsRef<Path>) -> Result<&'static str> {
-        let none = || Error::Input("the table has no columns of numbers".into());
+        let none = || Error::Input("the table has no numeric columns".into());
         let features = self.features.as_ref().ok_or_else(none)?;
         write_features(path.as_ref(), features, &self.ids, self.labels.as_ref())
     }
 }
 
-/// Numbers written at a time.
+/// Values written at a time.
 const BLOCK: usize = 1 << 20;
 
 fn write_features(
@@ -55,7 +55,7 @@ fn write_features(
     labels: Option<&Labels>,
 ) -> Result<&'static str> {
     let (rows, cols) = (features.rows(), features.cols());
-    // numpy's format has no place for ids and labels; the others do.
+    // `.npy` stores neither ids nor labels.
     let labels = labels.filter(|_| Ending::of(path).0 != Ending::Npy);
     let layout = MatrixLayout { rows, cols, ids, labels, column: "features" };
     let mut writer = MatrixWriter::create(path, layout)?;

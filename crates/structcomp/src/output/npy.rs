@@ -3,7 +3,7 @@
 use crate::{Result, atomic::AtomicFile};
 use std::path::Path;
 
-/// Starts a file of `rows` x `cols` little-endian `f32`; the values follow.
+/// Starts a file of `rows` x `cols` little-endian `f32` values, which follow.
 pub(super) fn start(path: &Path, rows: usize, cols: usize) -> Result<AtomicFile> {
     let mut file = AtomicFile::create(path)?;
     file.write(&header(rows, cols))?;
@@ -12,8 +12,8 @@ pub(super) fn start(path: &Path, rows: usize, cols: usize) -> Result<AtomicFile>
 
 fn header(rows: usize, cols: usize) -> Vec<u8> {
     let mut about = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
-    // Ten bytes stand before the text and a line feed ends it; numpy maps the values in place
-    // when they start at a multiple of 64.
+    // The text is preceded by ten bytes and followed by a line feed. NumPy can map the values if they
+    // start at a multiple of 64.
     while !(10 + about.len() + 1).is_multiple_of(64) {
         about.push(' ');
     }

@@ -16,15 +16,15 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A matrix as the columns `id`, `label` if there are labels, and one list.
+/// A matrix as the columns `id`, `label` if there are labels, and one list column.
 pub(super) struct MatrixParquet<'a> {
-    table: Table,
+    table: ParquetTable,
     layout: MatrixLayout<'a>,
     element: FieldRef,
     width: i32,
 }
 
-/// Values in a row group: what a writer holds and a reader takes at a time, 32 MiB.
+/// Values per row group, which is the unit of writing and reading: 32 MiB.
 const GROUP: usize = 8 << 20;
 
 impl<'a> MatrixParquet<'a> {
@@ -32,7 +32,7 @@ impl<'a> MatrixParquet<'a> {
         let width = i32::try_from(layout.cols)
             .ok()
             .filter(|&cols| cols > 0)
-            .ok_or_else(|| Error::format(path, format!("cannot hold lists of {} numbers", layout.cols)))?;
+            .ok_or_else(|| Error::format(path, format!("cannot store lists of {} values", layout.cols)))?;
         let element = Arc::new(Field::new("element", DataType::Float32, false));
         let list = DataType::FixedSizeList(element.clone(), width);
         let mut fields = vec![Field::new("id", id_type(layout.ids), false)];
@@ -43,11 +43,11 @@ impl<'a> MatrixParquet<'a> {
             .set_max_row_group_row_count(Some((GROUP / layout.cols).max(1)))
             .set_column_dictionary_enabled(values.clone(), false)
             .set_column_statistics_enabled(values, EnabledStatistics::None);
-        let table = Table::create(path, fields, properties)?;
+        let table = ParquetTable::create(path, fields, properties)?;
         Ok(Self { table, layout, element, width })
     }
 
-    /// Appends rows, of which the first is row `first` of the matrix.
+    /// Appends rows; the first is row `first` of the matrix.
     pub(super) fn push_rows(&mut self, first: usize, values: &[f32]) -> Result<()> {
         let cols = self.layout.cols;
         let rows_at_once = (GROUP / cols).max(1);
@@ -76,7 +76,8 @@ pub(super) fn write_edges(path: &Path, graph: &Graph, ids: &NodeIds) -> Result<(
     if graph.weights().is_some() {
         fields.push(Field::new("weight", DataType::Float32, false));
     }
-    let mut table = Table::create(path, fields, properties().set_max_row_group_row_count(Some(1 << 20)))?;
+    let mut table =
+        ParquetTable::create(path, fields, properties().set_max_row_group_row_count(Some(1 << 20)))?;
     for block in node_blocks(graph, 1 << 20) {
         let (mut sources, mut targets, mut weights) = (Vec::new(), Vec::new(), Vec::new());
         for (u, v, weight) in edges_of(graph, block) {
@@ -98,14 +99,14 @@ fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder().set_compression(Compression::ZSTD(level))
 }
 
-/// A Parquet file under way.
-struct Table {
+/// A Parquet file being written.
+struct ParquetTable {
     writer: ArrowWriter<AtomicFile>,
     schema: SchemaRef,
     path: PathBuf,
 }
 
-impl Table {
+impl ParquetTable {
     fn create(path: &Path, fields: Vec<Field>, properties: WriterPropertiesBuilder) -> Result<Self> {
         let schema = Arc::new(Schema::new(fields));
         let file = AtomicFile::create(path)?;
@@ -114,7 +115,7 @@ impl Table {
         Ok(Self { writer, schema, path: path.to_owned() })
     }
 
-    /// The type of the first column, an id. Finding it anew for every block would look at all ids.
+    /// The type of the first column, an id. Stored, as finding it requires a pass over all ids.
     fn id_type(&self) -> &DataType {
         self.schema.field(0).data_type()
     }
@@ -135,7 +136,7 @@ impl Table {
     }
 }
 
-/// A full disk reaches us inside the Parquet error.
+/// I/O errors, such as a full disk, arrive inside a Parquet error.
 fn wrong(path: &Path, error: ParquetError) -> Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
@@ -146,7 +147,7 @@ fn wrong(path: &Path, error: ParquetError) -> Error {
     }
 }
 
-/// Signed where it can be, as most tables have their ids.
+/// Signed if all ids fit, as is usual for id columns.
 fn id_type(ids: &NodeIds) -> DataType {
     match ids {
         NodeIds::Implicit => DataType::Int64,

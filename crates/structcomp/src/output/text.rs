@@ -1,4 +1,4 @@
-//! Text tables, plain or compressed, with numbers in the shortest form that reads back the same.
+//! Text tables, plain or compressed. Numbers are written in the shortest form that reads back equal.
 
 use super::{MatrixLayout, Packing};
 use crate::{Error, NodeIds, Result, atomic::AtomicFile};
@@ -6,13 +6,13 @@ use rayon::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A text file that may be compressed on its way to the disk.
+/// A text file, compressed while it is written if requested.
 pub(super) struct TextFile {
-    packed: Packed,
+    packed: Compression,
     path: PathBuf,
 }
 
-enum Packed {
+enum Compression {
     Plain(AtomicFile),
     Gzip(flate2::write::GzEncoder<AtomicFile>),
     Zstd(zstd::stream::write::Encoder<'static, AtomicFile>),
@@ -22,12 +22,12 @@ impl TextFile {
     pub(super) fn create(path: &Path, packing: Packing) -> Result<Self> {
         let file = AtomicFile::create(path)?;
         let packed = match packing {
-            Packing::None => Packed::Plain(file),
+            Packing::None => Compression::Plain(file),
             Packing::Gzip => {
-                Packed::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
+                Compression::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
             }
             Packing::Zstd => {
-                Packed::Zstd(zstd::stream::write::Encoder::new(file, 3).map_err(Error::io(path))?)
+                Compression::Zstd(zstd::stream::write::Encoder::new(file, 3).map_err(Error::io(path))?)
             }
         };
         Ok(Self { packed, path: path.to_owned() })
@@ -35,17 +35,17 @@ impl TextFile {
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.packed {
-            Packed::Plain(file) => file.write(bytes),
-            Packed::Gzip(encoder) => encoder.write_all(bytes).map_err(Error::io(&self.path)),
-            Packed::Zstd(encoder) => encoder.write_all(bytes).map_err(Error::io(&self.path)),
+            Compression::Plain(file) => file.write(bytes),
+            Compression::Gzip(encoder) => encoder.write_all(bytes).map_err(Error::io(&self.path)),
+            Compression::Zstd(encoder) => encoder.write_all(bytes).map_err(Error::io(&self.path)),
         }
     }
 
     pub(super) fn finish(self) -> Result<()> {
         let file = match self.packed {
-            Packed::Plain(file) => Ok(file),
-            Packed::Gzip(encoder) => encoder.finish(),
-            Packed::Zstd(encoder) => encoder.finish(),
+            Compression::Plain(file) => Ok(file),
+            Compression::Gzip(encoder) => encoder.finish(),
+            Compression::Zstd(encoder) => encoder.finish(),
         };
         file.map_err(Error::io(&self.path))?.commit()
     }
@@ -58,7 +58,7 @@ pub(super) struct MatrixText<'a> {
     layout: MatrixLayout<'a>,
 }
 
-/// Numbers turned into text at a time, so that the text of a large block need not fit in memory.
+/// Values formatted at a time, so that the text of a large block need not fit in memory.
 const BLOCK: usize = 1 << 20;
 
 impl<'a> MatrixText<'a> {
@@ -83,7 +83,7 @@ impl<'a> MatrixText<'a> {
         Ok(Self { file, delimiter, layout })
     }
 
-    /// Appends rows, of which the first is row `first` of the matrix.
+    /// Appends rows; the first is row `first` of the matrix.
     pub(super) fn push_rows(&mut self, first: usize, values: &[f32]) -> Result<()> {
         let cols = self.layout.cols.max(1);
         let rows_at_once = (BLOCK / cols).max(1);
@@ -127,7 +127,6 @@ impl<'a> MatrixText<'a> {
     }
 }
 
-/// A node's id as a field.
 pub(super) fn push_id(out: &mut Vec<u8>, ids: &NodeIds, node: u32, delimiter: u8) {
     match ids {
         NodeIds::Implicit => push_number(out, node as u64),
@@ -136,7 +135,7 @@ pub(super) fn push_id(out: &mut Vec<u8>, ids: &NodeIds, node: u32, delimiter: u8
     }
 }
 
-/// A text field, in quotes where a reader would otherwise take it for something else.
+/// Writes a text field, quoted if a reader would otherwise misread it.
 fn push_field(out: &mut Vec<u8>, text: &str, delimiter: u8) {
     let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
     let needs_quotes =
@@ -153,7 +152,7 @@ fn push_number(out: &mut Vec<u8>, number: u64) {
     write!(out, "{number}").expect("writing to memory does not fail");
 }
 
-/// The shortest digits that read back as the same `f32`; whole numbers without `.0`.
+/// Writes the shortest digits that read back as the same `f32`; integers without `.0`.
 pub(super) fn push_float(out: &mut Vec<u8>, value: f32) {
     write!(out, "{value:?}").expect("writing to memory does not fail");
     if out.ends_with(b".0") {

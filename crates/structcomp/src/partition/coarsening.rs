@@ -1,7 +1,8 @@
-//! Coarsening: some nodes are contracted into one, level by level, until few enough are left.
+//! Partitioning by coarsening: groups of nodes are contracted, level by level, until the requested
+//! number of nodes is left.
 //!
-//! This is the part that three methods share. They differ in which nodes of a level they put
-//! together ([`Rule`]), and see connected graphs only: each component is coarsened by itself.
+//! Three methods share this driver. They differ in how they choose the groups of a level ([`Rule`]).
+//! Each connected component is coarsened separately, so rules only see connected graphs.
 
 pub(super) mod laplacian;
 pub(super) mod matching;
@@ -13,68 +14,68 @@ use crate::random::mix;
 use crate::{Graph, Result, Seed};
 use rayon::prelude::*;
 
-/// How far a coarsening method goes.
+/// How a coarsening method treats connected components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
-    /// To exactly the clusters asked for. A component gets its share of them, by its nodes;
-    /// components too small for one cluster are put together, from the largest down, each into the
-    /// smallest cluster of such components.
+    /// Return exactly the requested number of clusters. Components get clusters in proportion to their
+    /// nodes. Components too small for a cluster of their own are packed together: from the largest
+    /// down, each joins the smallest cluster of such components.
     #[default]
     Exact,
-    /// As the paper's authors ran it: each component of more than ten nodes by the same ratio, in at
-    /// most ten levels, as long as a level removes more than two nodes. The nodes of smaller
-    /// components are clusters of one. So there are more clusters than asked for: about 450
-    /// instead of 271 for Cora.
+    /// As the paper's authors ran it: coarsen each component of more than ten nodes by the same ratio, in
+    /// at most ten levels, stopping at a level that removes two nodes or fewer. Nodes of smaller
+    /// components stay singletons. This returns more clusters than requested: about 450 instead of 271
+    /// for Cora.
     PerComponent,
 }
 
 impl Reduction {
-    /// What the shared setting means.
     pub(super) fn of(per_component: bool) -> Self {
         if per_component { Self::PerComponent } else { Self::Exact }
     }
 }
 
-/// With [`Reduction::PerComponent`], components of so many nodes stay as they are.
+/// With [`Reduction::PerComponent`], the largest component that is not coarsened.
 const SMALL: u32 = 10;
-/// With [`Reduction::PerComponent`], no more levels than this.
+/// With [`Reduction::PerComponent`], the maximum number of levels.
 const LEVELS: usize = 10;
-/// With [`Reduction::PerComponent`], a level that removes no more nodes than this is the end.
+/// With [`Reduction::PerComponent`], a level that removes no more nodes than this is discarded.
 const FEW: usize = 2;
 
-/// How a method chooses what becomes one; made anew for each component, so it may keep a state.
+/// How a method chooses the groups to contract. Each component has its own instance, which may keep
+/// state between levels.
 pub(super) trait Rule {
-    /// Puts nodes of `level`, which is connected, into groups.
-    fn groups(&mut self, level: &Level, step: Step) -> Groups;
+    /// Groups the nodes of `level`, a connected graph.
+    fn groups(&mut self, level: &Level, step: LevelLimits) -> Groups;
 }
 
-/// What is wanted of a level.
+/// The constraints on one level of coarsening.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
-    /// The most nodes that may go.
+pub(super) struct LevelLimits {
+    /// The maximum number of nodes to remove.
     pub(super) most: usize,
-    /// Whether the number wanted must be reached: then a level that would remove less than a tenth of
-    /// the nodes makes groups that the method alone would not make.
+    /// Whether the target must be reached. If so, a level that would remove less than a tenth of the
+    /// nodes also forms groups that the original method does not.
     pub(super) insist: bool,
-    /// For what is random.
+    /// The random seed of this level.
     pub(super) key: u64,
 }
 
-impl Step {
-    /// Whether so few nodes would go that the method has to be helped.
+impl LevelLimits {
+    /// Whether these groups remove too few nodes to reach the target.
     pub(super) fn stalls(&self, nodes: usize, groups: &Groups) -> bool {
         self.insist && groups.removed < self.most && groups.removed * 10 < nodes
     }
 
-    /// Orders equals at random, but the same way each time. No two items get the same number.
+    /// A reproducible random tie-breaker, different for each item.
     pub(super) fn chance(&self, item: u64) -> u64 {
         mix(self.key ^ item)
     }
 }
 
-/// Disjoint groups of nodes that become one each; all others stay alone.
+/// Disjoint groups of nodes to contract; ungrouped nodes stay as they are.
 pub(super) struct Groups {
-    /// A node that stands for the group.
+    /// One member of each node's group, or [`ALONE`].
     leader: Vec<u32>,
     removed: usize,
 }
@@ -90,24 +91,24 @@ impl Groups {
         self.leader[node as usize] == ALONE
     }
 
-    /// How many nodes go when every group becomes one.
+    /// The number of nodes that contracting all groups removes.
     pub(super) fn removed(&self) -> usize {
         self.removed
     }
 
-    /// Makes a group of nodes that are alone.
+    /// Forms a group of ungrouped nodes.
     pub(super) fn join(&mut self, members: &[u32]) {
         members.iter().for_each(|&node| self.leader[node as usize] = members[0]);
         self.removed += members.len() - 1;
     }
 
-    /// Puts a node that is alone into the group of another.
+    /// Adds an ungrouped node to the group of another.
     pub(super) fn add(&mut self, node: u32, to: u32) {
         self.leader[node as usize] = self.leader[to as usize];
         self.removed += 1;
     }
 
-    /// The number of each node's group, in the order of their first nodes, and how many there are.
+    /// The group of each node, numbered by first members, and the number of groups.
     pub(super) fn numbered(&self) -> (Vec<u32>, usize) {
         let mut number = vec![ALONE; self.leader.len()];
         let mut count = 0;
@@ -124,7 +125,7 @@ impl Groups {
     }
 }
 
-/// The partition that a method's rule makes.
+/// Partitions a graph by coarsening its components with `rule`.
 pub(super) fn coarsened<R: Rule>(
     graph: &Graph,
     clusters: usize,
@@ -156,7 +157,7 @@ pub(super) fn coarsened<R: Rule>(
     let mut labels = labels.into_iter();
     let (mut cluster, mut next) = (vec![0; graph.nodes()], 0);
     for (c, (&size, &target)) in sizes.iter().zip(&targets.of).enumerate() {
-        // What was left out above has no cluster of its own, or one for every node.
+        // Components skipped above have no cluster of their own, or one per node.
         let label = match target {
             0 => continue,
             target if target == size as usize => (0..size).collect(),
@@ -171,7 +172,7 @@ pub(super) fn coarsened<R: Rule>(
     Partition::new(cluster)
 }
 
-/// Contracts a connected graph until `target` nodes are left; the number of each node's.
+/// Contracts a connected graph to `target` nodes and returns the final node of each input node.
 fn coarsen(level: Level, target: usize, reduction: Reduction, key: u64, mut rule: impl Rule) -> Vec<u32> {
     let exact = reduction == Reduction::Exact;
     let mut part: Vec<u32> = (0..level.nodes() as u32).collect();
@@ -181,9 +182,9 @@ fn coarsen(level: Level, target: usize, reduction: Reduction, key: u64, mut rule
         if nodes <= target || (!exact && round == LEVELS) {
             break;
         }
-        // As in the published driver, one node of a hundred stays at least.
+        // As in the published code, a level keeps at least one node in a hundred.
         let most = (nodes - target).min(nodes * 99 / 100);
-        let step = Step { most, insist: exact, key: mix(key ^ round as u64) };
+        let step = LevelLimits { most, insist: exact, key: mix(key ^ round as u64) };
         let (label, count) = rule.groups(&level, step).numbered();
         if count == nodes || (!exact && nodes - count <= FEW) {
             break;
@@ -200,7 +201,7 @@ pub(super) mod testing {
     use crate::EdgeList;
     use rand::RngExt;
 
-    /// A ring with random chords and random weights: connected, and no two edges alike.
+    /// A ring with random chords and random weights: connected, with distinct edge weights.
     pub(in crate::partition) fn chords(nodes: u32, chords: usize, seed: u64) -> Graph {
         let mut rng = Seed(seed).stream("chords");
         let mut edge = |u: u32, v: u32| ((u as u64) << 32 | v as u64, rng.random_range(0.5f32..2.0));
@@ -210,7 +211,7 @@ pub(super) mod testing {
         EdgeList::from_weighted(edges).build(nodes as usize).unwrap().0
     }
 
-    /// The whole graph as a level, and the level made of its nodes two by two.
+    /// The whole graph as a level, and the level after contracting consecutive pairs of nodes.
     pub(in crate::partition) fn levels(graph: &Graph) -> [Level<'_>; 2] {
         let fine = Level::finest(graph, vec![1; graph.nodes()].into());
         let label: Vec<u32> = (0..graph.nodes() as u32).map(|node| node / 2).collect();
@@ -218,7 +219,7 @@ pub(super) mod testing {
         [fine, coarse]
     }
 
-    /// The weights W of a level as a full matrix.
+    /// The weights W of a level as a dense matrix.
     pub(in crate::partition) fn full(level: &Level) -> Vec<Vec<f64>> {
         let mut w = vec![vec![0.0; level.nodes()]; level.nodes()];
         for (u, row) in (0..).zip(&mut w) {
@@ -233,8 +234,8 @@ pub(super) mod testing {
         (0..w.len()).map(|u| (0..w.len()).map(|v| entry(u, v)).collect()).collect()
     }
 
-    pub(in crate::partition) fn step(most: usize) -> Step {
-        Step { most, insist: false, key: 5 }
+    pub(in crate::partition) fn step(most: usize) -> LevelLimits {
+        LevelLimits { most, insist: false, key: 5 }
     }
 }
 
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_comes_down_to_any_number_of_clusters() {
+    fn every_shape_is_coarsened_to_any_number_of_clusters() {
         assert_eq!(methods(false).len(), 3);
         let nodes = 70u32;
         let star = (1..nodes).map(|leaf| (0, leaf)).collect::<Vec<_>>();
@@ -276,13 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn a_large_star_does_not_take_a_level_a_leaf() {
+    fn a_large_star_does_not_need_one_level_per_leaf() {
         let star: Vec<_> = (1..200_000).map(|leaf| (0, leaf)).collect();
         check(&Graph::from_edges(200_000, &star).unwrap(), 20_000, Seed(0));
     }
 
     #[test]
-    fn numbers_of_clusters_that_cannot_be_are_refused() {
+    fn impossible_numbers_of_clusters_are_rejected() {
         let graph = Graph::from_edges(3, &[(0, 1)]).unwrap();
         for method in methods(false).iter().chain(&methods(true)) {
             assert!(method.partition(&graph, 4, Seed(0)).is_err());
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn components_by_themselves_shrink_by_one_ratio_and_small_ones_not_at_all() {
+    fn per_component_shrinks_by_one_ratio_and_leaves_small_components_alone() {
         // A clique of 40, one of 20, one of 10, and 5 nodes without edges: 15 clusters of 75 nodes.
         let clique =
             |first: u32, size: u32| (first..first + size).flat_map(move |u| (first..u).map(move |v| (u, v)));
@@ -305,8 +306,8 @@ mod tests {
                 found.dedup();
                 found.len()
             };
-            // A last level that removes one or two nodes is not taken, and neighbourhoods of a
-            // clique are too large to be taken at all.
+            // A last level that removes one or two nodes is discarded, and neighbourhoods of a
+            // clique are too large to be contracted at all.
             assert!((8..=10).contains(&within(0, 40)) || within(0, 40) == 40);
             assert!((4..=6).contains(&within(40, 20)) || within(40, 20) == 20);
             assert_eq!((within(60, 10), within(70, 5)), (10, 5));
@@ -327,11 +328,11 @@ mod tests {
         }
     }
 
-    /// Contracts as many pairs a level as it is told.
+    /// Contracts a fixed number of pairs per level.
     struct Pairs(u32);
 
     impl Rule for Pairs {
-        fn groups(&mut self, level: &Level, step: Step) -> Groups {
+        fn groups(&mut self, level: &Level, step: LevelLimits) -> Groups {
             let mut groups = Groups::none(level.nodes());
             (0..self.0.min(step.most as u32).min(level.nodes() as u32 / 2))
                 .for_each(|pair| groups.join(&[2 * pair, 2 * pair + 1]));
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn components_by_themselves_end_after_ten_levels_or_one_that_removes_two() {
+    fn per_component_stops_after_ten_levels_or_one_that_removes_two_nodes() {
         let graph = testing::chords(100, 50, 0);
         let left = |pairs: u32, reduction: Reduction| {
             let [level, _] = testing::levels(&graph);
@@ -348,13 +349,13 @@ mod tests {
         };
         assert_eq!(left(2, Reduction::PerComponent), Some(100));
         assert_eq!(left(3, Reduction::PerComponent), Some(70));
-        // 100, 67, 34, and then the 17 pairs there are.
+        // 100, 67, 34, and then 17 pairs.
         assert_eq!(left(33, Reduction::PerComponent), Some(10));
         assert_eq!(left(2, Reduction::Exact), Some(10));
     }
 
     #[test]
-    fn groups_are_numbered_by_their_first_nodes() {
+    fn groups_are_numbered_by_their_first_members() {
         let mut groups = Groups::none(6);
         groups.join(&[4, 1]);
         groups.add(5, 1);
@@ -365,7 +366,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn every_partition_has_the_clusters_asked_for(
+        fn every_partition_has_the_requested_number_of_clusters(
             nodes in 1usize..150,
             edges in prop::collection::vec((0u64..150, 0u64..150, 1u8..50), 0..300),
             share in 0.0f64..=1.0,
@@ -380,7 +381,7 @@ mod tests {
             check(&graph, clusters, Seed(seed));
             for method in methods(true) {
                 let partition = method.partition(&graph, clusters, Seed(seed)).unwrap();
-                // Each component keeps its share at least, and only neighbours become one.
+                // Each component keeps at least its share, and clusters do not span components.
                 prop_assert!(partition.clusters() >= clusters);
                 let components = graph.components();
                 for cluster in 0..partition.clusters() as u32 {

@@ -1,4 +1,4 @@
-//! The choice of a method and its settings: what the command line, Python and TOML spell.
+//! Partitioning settings, shared by the library, the command line, Python and TOML files.
 
 use super::{
     Partition, Partitioner, affinity_gs, algebraic_jc, label_propagation, multilevel, random,
@@ -7,35 +7,33 @@ use super::{
 use crate::{Error, Graph, Result, Seed};
 use serde::{Deserialize, Serialize};
 
-/// A method to make clusters: its name and what it can do.
+/// A partitioning method: its name and the settings it supports.
 pub struct Method {
-    /// What `--method` calls it.
+    /// The name used in settings.
     pub name: &'static str,
-    /// One line for people.
+    /// A one-line description.
     pub about: &'static str,
-    /// Whether `imbalance` and `max_size` limit its clusters.
     pub(crate) limits: Limits,
-    /// Whether node weights count in the size of its clusters.
+    /// Whether it supports `node_weights`.
     pub(crate) weighs_nodes: bool,
-    /// Whether it can coarsen each component by itself.
+    /// Whether it supports `per_component`.
     pub(crate) per_component: bool,
-    /// The method, set up.
     pub(crate) make: fn(&Partitioning) -> Box<dyn Partitioner>,
 }
 
-/// What a method does about the size of clusters.
+/// How a method treats limits on the cluster size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limits {
-    /// Nothing: it has no use for a limit.
+    /// It supports neither `imbalance` nor `max_size`.
     No,
-    /// It aims at a balance, and may miss it.
+    /// It aims at `imbalance` but may exceed it, and does not support `max_size`.
     #[cfg_attr(not(feature = "metis"), allow(dead_code))]
     Aims,
     /// It never exceeds the limit.
     Keeps,
 }
 
-/// Every method. One more is one file beside this one and one line here.
+/// All methods. To add one, write a file next to this one and add a line here.
 pub const METHODS: &[Method] = &[
     multilevel::METHOD,
     #[cfg(feature = "metis")]
@@ -51,18 +49,18 @@ pub const METHODS: &[Method] = &[
     random::METHOD,
 ];
 
-/// What a refinement tries to improve.
+/// What refinement minimises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refine {
-    /// The weight of the edges between clusters, to be small.
+    /// The total weight of edges between clusters.
     #[default]
     Cut,
-    /// The distance ‖P'Pᵀ − Â‖ between the graph and its compression, to be small.
+    /// The paper's objective ‖P'Pᵀ − Â‖, the distance between the graph and its compression.
     Objective,
 }
 
-/// How a graph is to be split into clusters.
+/// How to split a graph into clusters.
 ///
 /// ```
 /// use structcomp::{Graph, Partitioning, Seed};
@@ -76,20 +74,21 @@ pub enum Refine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Partitioning {
-    /// The method's name from [`METHODS`], or a `.part` file that any partitioner wrote.
+    /// The name of a method in [`METHODS`], or the path of a `.part` file from any partitioner.
     pub method: String,
-    /// How many clusters; the paper's rule is a tenth of the nodes.
+    /// The number of clusters; by default a tenth of the nodes, as in the paper.
     pub clusters: Option<usize>,
-    /// How much larger than the average a cluster may be, as a share of it; by default the method's own.
+    /// How far a cluster may exceed the average size, as a fraction of it; the default depends on the
+    /// method.
     pub imbalance: Option<f64>,
-    /// The largest size of a cluster, instead of `imbalance`.
+    /// The maximum cluster size; overrides `imbalance`.
     pub max_size: Option<usize>,
-    /// What `multilevel` refines for.
+    /// What `multilevel` minimises when it refines a partition.
     pub refine: Refine,
-    /// Coarsen each component of more than ten nodes by the same ratio, as the paper's authors did;
-    /// then there are more clusters than asked for.
+    /// Coarsen each component of more than ten nodes by the same ratio, as the paper's authors did.
+    /// This returns more clusters than requested.
     pub per_component: bool,
-    /// What each node counts for in the size of its cluster; one where absent.
+    /// How much each node adds to the size of its cluster; 1 by default.
     #[serde(skip)]
     pub node_weights: Option<Vec<u32>>,
 }
@@ -109,24 +108,24 @@ impl Default for Partitioning {
 }
 
 impl Partitioning {
-    /// The number of clusters asked for: the setting, or a tenth of the nodes.
+    /// The number of clusters for a graph of `nodes` nodes: the setting, or a tenth of the nodes.
     pub fn clusters_of(&self, nodes: usize) -> usize {
         self.clusters.unwrap_or(nodes.div_ceil(10))
     }
 
-    /// Splits the graph, or reads how a file splits it.
+    /// Splits the graph, or reads the clusters from the configured file.
     pub fn partition(&self, graph: &Graph, seed: Seed) -> Result<Partition> {
         Ok(self.split(graph, seed)?.0)
     }
 
-    /// As [`partition`](Self::partition), with how many clusters were asked for, by the settings or by
-    /// the file: METIS and files may leave some of them empty.
+    /// Like [`partition`](Self::partition), and also returns the number of clusters requested or counted
+    /// in the file. METIS and files may leave some of these empty.
     pub fn split(&self, graph: &Graph, seed: Seed) -> Result<(Partition, usize)> {
         if self.is_file() {
             if *self != (Self { method: self.method.clone(), ..Self::default() }) {
                 let file = &self.method;
                 return Err(Error::Input(format!(
-                    "{file} says what the clusters are, so it takes no other setting"
+                    "{file} already defines the clusters; remove the other partition settings"
                 )));
             }
             return Partition::read(&self.method, graph.nodes());
@@ -135,40 +134,42 @@ impl Partitioning {
         Ok((self.partitioner()?.partition(graph, clusters, seed)?, clusters))
     }
 
-    /// Whether the method is a file that says the cluster of each node.
+    /// Whether `method` is a file with the cluster of each node.
     pub fn is_file(&self) -> bool {
         self.find().is_none() && std::path::Path::new(&self.method).is_file()
     }
 
-    /// The configured method; an error where it has no use for one of the settings.
+    /// The configured method. Returns an error if it does not support one of the settings.
     pub fn partitioner(&self) -> Result<Box<dyn Partitioner>> {
         let name = &self.method;
         let method = self.find().ok_or_else(|| {
             let known: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
             Error::Input(format!(
-                "'{name}' is neither a partitioner nor a file; partitioners are {}",
+                "'{name}' is neither a partitioning method nor a file; available methods: {}",
                 known.join(", ")
             ))
         })?;
         if let Some(imbalance) = self.imbalance
             && !(imbalance.is_finite() && imbalance >= 0.0)
         {
-            return Err(Error::Input(format!("the imbalance must be 0 or more, not {imbalance}")));
+            return Err(Error::Input(format!("imbalance must be at least 0, got {imbalance}")));
         }
-        let without = |setting: &str| Err(Error::Input(format!("{name} has no use for {setting}")));
+        let unsupported = |setting: &str| Err(Error::Input(format!("{name} does not support {setting}")));
         match method.limits {
-            Limits::No if self.imbalance.is_some() => return without("an imbalance"),
-            Limits::No | Limits::Aims if self.max_size.is_some() => return without("a largest size"),
+            Limits::No if self.imbalance.is_some() => return unsupported("an imbalance limit"),
+            Limits::No | Limits::Aims if self.max_size.is_some() => {
+                return unsupported("a maximum cluster size");
+            }
             _ => {}
         }
         if self.node_weights.is_some() && !method.weighs_nodes {
-            return without("node weights");
+            return unsupported("node weights");
         }
         if self.refine != Refine::Cut && method.name != multilevel::METHOD.name {
-            return without("another aim than its own");
+            return unsupported("refinement for the objective");
         }
         if self.per_component && !method.per_component {
-            return without("components coarsened one by one");
+            return unsupported("per-component coarsening");
         }
         Ok((method.make)(self))
     }
@@ -186,7 +187,7 @@ mod tests {
         Partitioning { method: method.to_owned(), ..Partitioning::default() }
     }
 
-    fn said(config: &Partitioning) -> String {
+    fn error(config: &Partitioning) -> String {
         let graph = Graph::from_edges(3, &[]).unwrap();
         config.partition(&graph, Seed(0)).unwrap_err().to_string()
     }
@@ -201,23 +202,27 @@ mod tests {
     fn bad_settings_are_errors() {
         for imbalance in [-0.1, f64::NAN, f64::INFINITY] {
             let config = Partitioning { imbalance: Some(imbalance), ..Partitioning::default() };
-            assert!(said(&config).contains("imbalance must be 0 or more"));
+            assert!(error(&config).contains("imbalance must be at least 0"));
         }
-        assert!(said(&config("magic")).contains("partitioners are multilevel,"));
-        assert!(
-            said(&Partitioning { imbalance: Some(0.1), ..config("random") }).contains("no use for an imb")
-        );
-        assert!(said(&Partitioning { max_size: Some(9), ..config("random") }).contains("no use for a larg"));
-        let weights = Some(vec![1; 3]);
-        assert!(
-            said(&Partitioning { node_weights: weights, ..config("random") }).contains("no use for node")
-        );
-        assert!(said(&Partitioning { refine: Refine::Objective, ..config("random") }).contains("aim"));
-        assert!(said(&Partitioning { per_component: true, ..config("random") }).contains("one by one"));
+        assert!(error(&config("magic")).contains("available methods: multilevel,"));
     }
 
     #[test]
-    fn a_file_may_stand_for_a_method() {
+    fn settings_that_a_method_does_not_support_are_errors() {
+        let random = || config("random");
+        for (config, setting) in [
+            (Partitioning { imbalance: Some(0.1), ..random() }, "an imbalance limit"),
+            (Partitioning { max_size: Some(9), ..random() }, "a maximum cluster size"),
+            (Partitioning { node_weights: Some(vec![1; 3]), ..random() }, "node weights"),
+            (Partitioning { refine: Refine::Objective, ..random() }, "refinement for the objective"),
+            (Partitioning { per_component: true, ..random() }, "per-component coarsening"),
+        ] {
+            assert_eq!(error(&config), format!("random does not support {setting}"));
+        }
+    }
+
+    #[test]
+    fn the_method_may_be_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mine.part");
         std::fs::write(&path, "1\n0\n1\n").unwrap();
@@ -225,11 +230,17 @@ mod tests {
         let partition = config(&path.display().to_string()).partition(&graph, Seed(0)).unwrap();
         assert_eq!(partition.assignment(), [1, 0, 1]);
         let with_more = Partitioning { clusters: Some(2), ..config(&path.display().to_string()) };
-        assert!(with_more.partition(&graph, Seed(0)).unwrap_err().to_string().contains("no other setting"));
+        assert!(
+            with_more
+                .partition(&graph, Seed(0))
+                .unwrap_err()
+                .to_string()
+                .contains("already defines the clusters")
+        );
     }
 
     #[test]
-    fn every_method_has_a_name_of_its_own() {
+    fn every_method_has_a_unique_name_and_runs() {
         for (at, method) in METHODS.iter().enumerate() {
             assert!(METHODS[..at].iter().all(|other| other.name != method.name));
             let made = config(method.name).partitioner().unwrap();

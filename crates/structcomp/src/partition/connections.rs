@@ -1,22 +1,22 @@
-//! How strongly one node is joined to each cluster around it.
+//! The total edge weight between one node and each neighbouring cluster.
 
-/// A small hash table from clusters to weights. It is as large as the node's degree demands and
-/// not as the number of clusters, so it stays in the fastest cache whatever the graph.
+/// A small hash table from clusters to weights. Its size depends on the node's degree, not on the
+/// number of clusters, so it stays in the L1 cache for any graph.
 #[derive(Default)]
 pub(super) struct Connections {
     slots: Vec<(u32, f32)>,
     used: Vec<u32>,
     shift: u32,
-    /// The clusters of a node's neighbours, all read before the first is looked up. They are far apart
-    /// in memory, and a lookup ends in a branch that is often guessed wrong: reads behind it would
-    /// wait for the one before it. At 16 million edges this takes an eighth off the whole.
+    /// The clusters of the node's neighbours, all loaded before the first lookup. The loads are scattered
+    /// and a lookup ends in a poorly predicted branch, so interleaving them would serialise the cache
+    /// misses. On a graph of 16 million edges this saves an eighth of the total time.
     read: Vec<u32>,
 }
 
 const FREE: u32 = u32::MAX;
 
 impl Connections {
-    /// Empties the table and makes room for `degree` clusters.
+    /// Clears the table and reserves room for `degree` clusters.
     #[inline]
     pub(super) fn clear(&mut self, degree: usize) {
         for &at in &self.used {
@@ -30,7 +30,7 @@ impl Connections {
         self.shift = 32 - size.ilog2();
     }
 
-    /// Adds the weights to the clusters of these nodes.
+    /// Adds the weight of each node in `nodes` to its cluster.
     #[inline]
     pub(super) fn add_all(&mut self, nodes: &[u32], weights: Option<&[f32]>, cluster: &[u32]) {
         let mut read = std::mem::take(&mut self.read);
@@ -45,7 +45,7 @@ impl Connections {
         self.read = read;
     }
 
-    /// Adds to the weight of a cluster; no more clusters than there is room for.
+    /// Adds to the weight of a cluster. There must be room for it, see [`clear`](Self::clear).
     #[inline]
     pub(super) fn add(&mut self, cluster: u32, weight: f32) {
         let at = self.find(cluster);
@@ -58,14 +58,14 @@ impl Connections {
         }
     }
 
-    /// The weight of a cluster; zero where there is none.
+    /// The weight of a cluster; zero if it is absent.
     #[inline]
     pub(super) fn get(&self, cluster: u32) -> f32 {
         let (found, weight) = self.slots[self.find(cluster)];
         if found == FREE { 0.0 } else { weight }
     }
 
-    /// The clusters met, in the order they were met.
+    /// The clusters and their weights, in order of first insertion.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, f32)> + '_ {
         self.used.iter().map(|&at| self.slots[at as usize])
     }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_add_up_and_clearing_forgets() {
+    fn weights_add_up_until_the_table_is_cleared() {
         let mut found = Connections::default();
         for degree in [3, 40, 3] {
             found.clear(degree);

@@ -1,9 +1,9 @@
-//! How many clusters there are of each size, as a picture within a picture.
+//! A histogram of cluster sizes, drawn into a frame of a larger figure.
 
 use super::Partition;
 use crate::svg::{Anchor, FAINT, INK, PALETTE, Svg, round_step};
 
-/// Where a drawing has its axes.
+/// The axes' rectangle.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame {
     pub(crate) left: f64,
@@ -12,7 +12,7 @@ pub(crate) struct Frame {
     pub(crate) bottom: f64,
 }
 
-/// Bars of the clusters' sizes; the frame needs 50 points below and 60 to the left of it.
+/// Draws the histogram. Its labels need 50 points below the frame and 60 to the left.
 pub(crate) fn size_histogram(svg: &mut Svg, frame: Frame, partition: &Partition) {
     let Frame { left, right, top, bottom } = frame;
     let (smallest, largest) =
@@ -29,7 +29,7 @@ pub(crate) fn size_histogram(svg: &mut Svg, frame: Frame, partition: &Partition)
         svg.label((left - 8.0, height(tick) + 4.0), 12.0, FAINT, Anchor::End, &format!("{tick}"));
     }
     let slot = (right - left) / counts.len() as f64;
-    // A digit needs up to 11 points where a page sets labels large, and numbers room between them.
+    // A digit takes up to 11 points where a page enlarges labels; leave a gap between numbers.
     let every = ((14.0 + 11.0 * largest.to_string().len() as f64) / slot).ceil().max(1.0) as usize;
     for (bin, &count) in counts.iter().enumerate() {
         let x = left + slot * bin as f64;
@@ -43,8 +43,8 @@ pub(crate) fn size_histogram(svg: &mut Svg, frame: Frame, partition: &Partition)
     }
     svg.line((left, bottom), (right, bottom), INK, 1.0);
     let what = match width {
-        1 => "nodes in a cluster".into(),
-        width => format!("nodes in a cluster, {width} a bar"),
+        1 => "nodes per cluster".into(),
+        width => format!("nodes per cluster (bin width {width})"),
     };
     svg.label(((left + right) / 2.0, bottom + 40.0), 13.0, INK, Anchor::Middle, &what);
     svg.label((left, top - 8.0), 13.0, INK, Anchor::Start, "clusters");

@@ -1,4 +1,4 @@
-//! Label propagation in a few passes over the graph file, for graphs larger than memory.
+//! Streaming label propagation, for graphs larger than memory.
 
 use super::config::{Limits, Method};
 use super::sweep::{Scratch, Search, sweep};
@@ -8,7 +8,7 @@ use crate::{Error, Graph, Result, Seed};
 
 pub(super) const METHOD: Method = Method {
     name: "label-propagation",
-    about: "a few passes over the graph file, for graphs larger than memory",
+    about: "a few sequential passes over the graph file, for graphs larger than memory",
     limits: Limits::Keeps,
     weighs_nodes: false,
     per_component: false,
@@ -21,20 +21,20 @@ pub(super) const METHOD: Method = Method {
     },
 };
 
-/// Reads the graph from front to back, and each node joins the cluster with room that most of its
-/// neighbours are in. A node without such a cluster opens a new one, as long as there are fewer than
-/// asked for, or fills up the next that has room. Later passes move nodes to better clusters.
+/// Visits the nodes in file order. Each node joins the cluster with room that it shares the most edge
+/// weight with. If there is none, it opens a new cluster, or joins the next one with room once all
+/// clusters are open. Later passes move nodes to better clusters.
 ///
-/// The number of clusters is exact and none is larger than the limit. Beside the result only a few
-/// bytes a cluster are kept, so a mapped graph ([`Graph::open`]) may be larger than memory. The
-/// clusters cut more edges than [`Multilevel`](super::Multilevel)'s.
+/// The number of clusters is exact and none exceeds the size limit. Besides the result, only a few bytes
+/// per cluster are kept in memory, so a memory-mapped graph ([`Graph::open`]) may be larger than memory.
+/// It cuts more edges than [`Multilevel`](super::Multilevel).
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelPropagation {
-    /// How much larger than the average a cluster may be, as a share of it; rounded up.
+    /// How far a cluster may exceed the average size, as a fraction of it; the limit is rounded up.
     pub imbalance: f64,
-    /// The largest size of a cluster, instead of `imbalance`.
+    /// The maximum cluster size; overrides `imbalance`.
     pub max_size: Option<usize>,
-    /// How often the graph is read.
+    /// The number of passes over the graph.
     pub passes: usize,
 }
 
@@ -44,9 +44,9 @@ impl Default for LabelPropagation {
     }
 }
 
-/// Nodes whose rows are read together; also the most that are looked at before any of them moves.
+/// The maximum number of nodes per batch of the sweep.
 const BATCH: usize = 1 << 12;
-/// Of a node with more neighbours, so many are looked at: what the others would say is hardly different.
+/// The maximum number of neighbours considered per node; hubs are sampled.
 const MOST: usize = 1 << 16;
 const NONE: u32 = u32::MAX;
 
@@ -84,26 +84,26 @@ impl Partitioner for LabelPropagation {
 struct Stream<'a> {
     graph: &'a Graph,
     cap: u32,
-    /// In the first pass clusters are filled up to here until all are open: so all will be.
+    /// The size limit until all clusters are open; it ensures that enough nodes are left to open them.
     open: u32,
     label: Vec<u32>,
     size: Vec<u32>,
     touched: Vec<u32>,
     batch: u32,
     opened: usize,
-    /// The cluster to fill up next.
+    /// Where the search for a cluster with room continues.
     next: usize,
     salt: u64,
 }
 
-/// A node goes to a cluster, or to [`NONE`]: wherever there is room.
-struct Join {
+/// Moves a node to a cluster, or to any cluster with room if `to` is [`NONE`].
+struct MoveTo {
     node: u32,
     to: u32,
 }
 
 impl Stream<'_> {
-    /// Visits the nodes in the order of the file.
+    /// One pass over the nodes in file order.
     fn read(&mut self) {
         let nodes = self.graph.nodes();
         let batch = (nodes / 64).clamp(16, BATCH);
@@ -113,7 +113,7 @@ impl Stream<'_> {
         }
     }
 
-    /// Nodes without edges say nothing about where they belong: they fill up what is left.
+    /// Isolated nodes fill the remaining room.
     fn place_the_rest(&mut self) {
         for node in 0..self.label.len() {
             if self.label[node] == NONE {
@@ -123,13 +123,13 @@ impl Stream<'_> {
         }
     }
 
-    /// A new cluster, or the next that is not full.
+    /// A new cluster, or the next one that is not full.
     fn any_with_room(&mut self) -> u32 {
         if self.opened < self.size.len() {
             self.opened += 1;
             return self.opened as u32 - 1;
         }
-        // All clusters together hold all nodes, so one has room.
+        // The total capacity is at least the number of nodes, so some cluster has room.
         while self.size[self.next] >= self.cap {
             self.next = (self.next + 1) % self.size.len();
         }
@@ -150,10 +150,10 @@ impl Stream<'_> {
 }
 
 impl Search for Stream<'_> {
-    type Move = Join;
+    type Move = MoveTo;
     type Note = ();
 
-    fn propose(&self, scratch: &mut Scratch, node: u32) -> ((), Option<Join>) {
+    fn propose(&self, scratch: &mut Scratch, node: u32) -> ((), Option<MoveTo>) {
         if self.graph.degree(node) == 0 {
             return ((), None);
         }
@@ -174,25 +174,25 @@ impl Search for Stream<'_> {
             if cluster == own || size >= limit || joined < best.0 {
                 continue;
             }
-            // Equally joined: the smaller cluster, and among equals one at random.
+            // Ties: prefer the smaller cluster, then choose at random.
             let chance = (cluster ^ salt).wrapping_mul(0x9e37_79b1);
             if joined > best.0 || (size, best.2) < (best.1, chance) {
                 best = (joined, size, chance, cluster);
             }
         }
-        ((), (own == NONE || best.3 != own).then_some(Join { node, to: best.3 }))
+        ((), (own == NONE || best.3 != own).then_some(MoveTo { node, to: best.3 }))
     }
 
     fn note(&mut self, _: u32, _: ()) {}
 
-    fn is_stale(&self, join: &Join) -> bool {
+    fn is_stale(&self, join: &MoveTo) -> bool {
         let own = self.label[join.node as usize];
         let touched = |cluster: u32| self.touched[cluster as usize] == self.batch;
-        // Where no neighbour had a place, one that came a moment ago may have one now.
+        // A neighbour may have been placed since the proposal.
         join.to == NONE || touched(join.to) || (own != NONE && touched(own))
     }
 
-    fn take(&mut self, Join { node, to }: Join) -> bool {
+    fn take(&mut self, MoveTo { node, to }: MoveTo) -> bool {
         let to = if to == NONE { self.any_with_room() } else { to };
         let own = std::mem::replace(&mut self.label[node as usize], to);
         if own != NONE {
@@ -219,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn two_cliques_are_told_apart() {
+    fn two_cliques_become_two_clusters() {
         let clique = |first: u32| (0..6).flat_map(move |i| (0..i).map(move |j| (first + i, first + j)));
         let edges: Vec<_> = clique(0).chain(clique(6)).chain([(0, 6)]).collect();
         let graph = Graph::from_edges(12, &edges).unwrap();
@@ -229,10 +229,10 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_at_least_is_needed() {
+    fn zero_passes_are_rejected() {
         let graph = Graph::from_edges(2, &[(0, 1)]).unwrap();
         let none = LabelPropagation { passes: 0, ..LabelPropagation::default() };
-        assert!(none.partition(&graph, 1, Seed(0)).is_err());
+        assert!(none.partition(&graph, 1, Seed(0)).unwrap_err().to_string().contains("at least one pass"));
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_partition_has_the_clusters_asked_for_and_keeps_the_limit(
+        fn every_partition_has_the_requested_clusters_and_respects_the_limit(
             nodes in 1usize..120,
             edges in prop::collection::vec((0u32..120, 0u32..120), 0..400),
             share in 0.0f64..1.0,

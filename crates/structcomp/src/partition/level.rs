@@ -1,34 +1,34 @@
-//! A graph at one level of coarsening: nodes stand for groups of nodes, edges carry weights.
+//! A graph at one level of coarsening: each node represents a group of nodes, and edges are weighted.
 
 use super::connections::Connections;
 use crate::{Graph, matrix::prefetch};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// A weighted graph; the finest one borrows the user's.
+/// A weighted graph; the finest level borrows the input graph.
 pub(super) struct Level<'a> {
     offsets: Cow<'a, [u64]>,
     targets: Cow<'a, [u32]>,
-    /// Beside `targets`; `None` where every edge weighs one.
+    /// One weight per entry of `targets`; `None` if all are 1.
     weights: Option<Cow<'a, [f32]>>,
-    /// How many of the finest nodes, or how much of their weight, a node stands for.
+    /// The total weight of the input nodes that each node represents.
     sizes: Cow<'a, [u32]>,
-    /// The weight inside a node: both directions of each edge, and loops.
+    /// The edge weight inside each node, counting both directions of each edge and self-loops.
     inner: Vec<f32>,
 }
 
-/// Coarse rows made by one task.
+/// Coarse rows per task.
 const ROWS: usize = 1 << 10;
 
 impl<'a> Level<'a> {
-    /// The user's graph with its own edge weights.
+    /// The input graph with its own edge weights.
     pub(super) fn finest(graph: &'a Graph, sizes: Cow<'a, [u32]>) -> Self {
         let weights = graph.weights().map(Cow::Borrowed);
         let inner = vec![0.0; graph.nodes()];
         Self { offsets: graph.offsets().into(), targets: graph.targets().into(), weights, sizes, inner }
     }
 
-    /// One component of the user's graph: node `i` is `nodes[i]` there, and `place` turns this around.
+    /// One component of the input graph. Its node `i` is input node `nodes[i]`; `place` is the inverse map.
     pub(super) fn component(graph: &'a Graph, nodes: &[u32], place: &[u32]) -> Self {
         let sizes = vec![1; nodes.len()].into();
         if nodes.len() == graph.nodes() {
@@ -47,7 +47,7 @@ impl<'a> Level<'a> {
         Self { offsets: offsets.into(), targets: targets.into(), weights, sizes, inner }
     }
 
-    /// The user's graph weighted by the entries of Â.
+    /// The input graph with the entries of Â as edge weights.
     pub(super) fn normalized(graph: &'a Graph, sizes: Cow<'a, [u32]>) -> Self {
         let root = |node: u32| {
             let sum = match graph.edge_weights(node) {
@@ -72,7 +72,7 @@ impl<'a> Level<'a> {
         Self { offsets, targets, weights: Some(weights.into()), sizes, inner }
     }
 
-    /// The size of each cluster of `part`, and the weight inside it, both directions counted.
+    /// The size of each cluster of `part` and the edge weight inside it, counting both directions.
     pub(super) fn clusters(&self, part: &[u32], count: usize) -> (Vec<u32>, Vec<f64>) {
         let within = |node: u32| {
             let own = part[node as usize];
@@ -116,7 +116,7 @@ impl<'a> Level<'a> {
         &self.targets[self.row(node)]
     }
 
-    /// Calls `see` with each neighbour and the weight of the edge to it.
+    /// Calls `see` with each neighbour and its edge weight.
     #[inline]
     pub(super) fn each_neighbor(&self, node: u32, mut see: impl FnMut(u32, f32)) {
         let row = self.row(node);
@@ -129,15 +129,15 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Adds how strongly a node is joined to each cluster of its neighbours.
+    /// Adds the weight of the node's edges to `to`, by cluster of the neighbour.
     #[inline]
     pub(super) fn add_connections(&self, node: u32, cluster: &[u32], to: &mut Connections) {
         let row = self.row(node);
         to.add_all(&self.targets[row.clone()], self.weights.as_ref().map(|weights| &weights[row]), cluster);
     }
 
-    /// Asks for the clusters of the neighbours of `next`, and for those neighbours of the node `then`;
-    /// of hubs only for the first, as the rest follows by itself.
+    /// Prefetches the clusters of `next`'s neighbours and the adjacency list of `then`. For hubs only
+    /// the beginning: hardware prefetching covers the rest.
     #[inline]
     pub(super) fn fetch(&self, next: u32, then: u32, cluster: &[u32]) {
         const LINE: usize = 16;
@@ -149,14 +149,14 @@ impl<'a> Level<'a> {
         self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize
     }
 
-    /// The graph of the groups that `label`, numbers below `count`, puts the nodes in.
+    /// Contracts the groups given by `label`, whose values are below `count`.
     pub(super) fn contract(&self, label: &[u32], count: usize) -> Level<'static> {
         let (starts, members) = group(label, count);
         let groups: Vec<usize> = (0..count).step_by(ROWS).collect();
-        let rows: Vec<Rows> = groups
+        let rows: Vec<CoarseRows> = groups
             .into_par_iter()
             .map(|first| {
-                let mut rows = Rows::default();
+                let mut rows = CoarseRows::default();
                 for c in first..(first + ROWS).min(count) {
                     let members = &members[starts[c] as usize..starts[c + 1] as usize];
                     rows.add(self, label, c as u32, members);
@@ -165,7 +165,7 @@ impl<'a> Level<'a> {
             })
             .collect();
         let entries = rows.iter().map(|rows| rows.targets.len()).sum();
-        // Fresh pages cost more than what is written to them: a thread each.
+        // Page faults on fresh memory cost more than the writes, so each array gets its own thread.
         let (mut targets, mut weights) = rayon::join(|| vec![0; entries], || vec![0.0; entries]);
         let (mut offsets, mut sizes) = (Vec::with_capacity(count + 1), Vec::with_capacity(count));
         let mut inner = Vec::with_capacity(count);
@@ -185,7 +185,7 @@ impl<'a> Level<'a> {
             weights_left = rest;
             blocks.push((rows, targets, weights));
         }
-        // Each block is freed once copied, so that hardly more than the result is in memory.
+        // Each block is freed once it is copied, which keeps peak memory close to the size of the result.
         blocks.into_par_iter().for_each(|(rows, targets, weights)| {
             targets.copy_from_slice(&rows.targets);
             weights.copy_from_slice(&rows.weights);
@@ -202,7 +202,7 @@ impl<'a> Level<'a> {
 
 /// Consecutive rows of a coarse graph.
 #[derive(Default)]
-struct Rows {
+struct CoarseRows {
     ends: Vec<u64>,
     targets: Vec<u32>,
     weights: Vec<f32>,
@@ -211,7 +211,7 @@ struct Rows {
     found: Connections,
 }
 
-impl Rows {
+impl CoarseRows {
     fn add(&mut self, level: &Level, label: &[u32], own: u32, members: &[u32]) {
         let degree = members.iter().map(|&u| level.degree(u)).sum();
         self.found.clear(degree);
@@ -235,7 +235,7 @@ impl Rows {
     }
 }
 
-/// The nodes of each group one after the other, and where each group begins.
+/// Where each group starts, and the nodes sorted by group.
 pub(super) fn group(label: &[u32], count: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; count + 1];
     label.iter().for_each(|&c| starts[c as usize + 1] += 1);

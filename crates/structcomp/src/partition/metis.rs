@@ -1,4 +1,4 @@
-//! METIS 5.2.1, the partitioner of the paper, on graphs that have been checked.
+//! METIS 5.2.1, the partitioner used in the paper.
 
 mod strict;
 
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 pub(super) const KWAY: Method = Method {
     name: "metis",
-    about: "METIS 5.2.1 k-way, the paper's choice; clusters it leaves empty are removed",
+    about: "METIS 5.2.1 k-way, as in the paper; empty clusters are removed",
     limits: Limits::Aims,
     weighs_nodes: true,
     per_component: false,
@@ -19,88 +19,97 @@ pub(super) const KWAY: Method = Method {
 
 pub(super) const RECURSIVE: Method = Method {
     name: "metis-recursive",
-    about: "METIS 5.2.1 by recursive bisection: several times cheaper, less even",
+    about: "METIS 5.2.1 recursive bisection: several times faster, less balanced",
     make: |config| Box::new(Metis { recursive: true, ..Metis::of(config) }),
     ..KWAY
 };
 
 pub(super) const STRICT: Method = Method {
     name: "metis-strict",
-    about: "metis, then evened out whatever it cuts, as METIS 5.1 did in the paper",
+    about: "metis with the strict balancing of METIS 5.1, which the paper used; cuts more edges",
+    weighs_nodes: false,
     make: |config| Box::new(Metis { strict: true, ..Metis::of(config) }),
     ..KWAY
 };
 
-/// METIS, k-way or by recursive bisection, with its own settings.
+/// METIS k-way partitioning or recursive bisection.
 ///
-/// METIS trusts its input: given a directed edge, a self loop or an id out of range it corrupts memory.
-/// A [`Graph`] has none of these. Where METIS leaves clusters empty they are removed, so there may be
-/// fewer than asked for, and clusters may be larger than the balance aimed at.
+/// METIS does not check its input: a directed edge, a self-loop or an id out of range corrupts memory. A
+/// [`Graph`] has none of these. Clusters that METIS leaves empty are removed, so there may be fewer than
+/// requested, and clusters may exceed the target balance.
 ///
-/// What the paper ran was METIS 5.1, whose clusters of ten nodes are far worse: its last step insists on
-/// a balance of 3 %, which whole nodes cannot meet, and keeps moving nodes whatever that cuts. `strict`
-/// adds such a step to METIS 5.2.1, so that its effect can be studied; it is not METIS 5.1 itself.
+/// The paper used METIS 5.1, which gives much worse clusters of about ten nodes: its last step enforces
+/// an imbalance of 3 %, which is impossible with so few nodes, and keeps moving nodes whatever the cut.
+/// `strict` adds such a step to METIS 5.2.1 so that its effect can be studied. It is not METIS 5.1 itself.
 ///
-/// K-way METIS takes nothing from the seed where clusters have fewer than 30 nodes: it then leaves the
-/// work to its recursive bisection with a seed of its own.
+/// With fewer than 30 nodes per cluster, k-way METIS ignores the seed: it uses its recursive bisection
+/// with a fixed seed.
 ///
-/// METIS counts weights in whole numbers. Other edge weights are scaled until the largest is 1000.
+/// METIS uses integer weights. Fractional edge weights are scaled so that the largest is 1000.
 ///
 /// # Reference
 /// G. Karypis, V. Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs.
 /// SIAM J. Sci. Comput. 20(1), 1998.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metis {
-    /// Recursive bisection instead of k-way partitioning.
+    /// Use recursive bisection instead of k-way partitioning.
     pub recursive: bool,
-    /// Even the clusters out afterwards, whatever it cuts.
+    /// Balance cluster sizes afterwards at the expense of the cut.
     pub strict: bool,
-    /// The balance aimed at, as a share of the average size; METIS's own where absent, that is 0.03
-    /// for k-way partitioning and 0.001 for each bisection.
+    /// The target imbalance, as a fraction of the average size; METIS's default is 0.03 for k-way
+    /// partitioning and 0.001 for each bisection.
     pub imbalance: Option<f64>,
-    /// What each node counts for in the size of its cluster; one where absent.
+    /// How much each node adds to the size of its cluster; 1 by default.
     pub node_weights: Option<Vec<u32>>,
 }
 
-/// METIS draws from one random generator for the whole process, so two calls at once would disturb
-/// each other.
+/// METIS has one random generator per process, so concurrent calls would change each other's results.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl Partitioner for Metis {
     fn partition(&self, graph: &Graph, clusters: usize, seed: Seed) -> Result<Partition> {
-        check_clusters(graph.nodes(), clusters)?;
-        if self.strict && self.node_weights.is_some() {
-            return Err(Error::Input(
-                "clusters are evened out by their number of nodes, not by weights".into(),
-            ));
-        }
         let nodes = graph.nodes();
+        check_clusters(nodes, clusters)?;
+        if self.strict && self.node_weights.is_some() {
+            return Err(Error::Input("strict balancing does not support node weights".into()));
+        }
         let weights = self.node_weights.as_deref().map(|weights| check_node_weights(weights, nodes));
-        let weights = weights.transpose()?.map(whole_node_weights).transpose()?;
+        let weights = weights.transpose()?.map(integer_node_weights).transpose()?;
         if clusters == 1 {
             return Partition::new(vec![0; nodes]);
         }
-        // Nothing to decide, and METIS stumbles over clusters of one node.
+        // METIS mishandles clusters of one node.
         if clusters == nodes {
             return Partition::new((0..nodes as u32).collect());
         }
+        let mut part = self.run(graph, clusters, weights.as_deref(), seed)?;
+        if self.strict {
+            strict::even_out(graph, &mut part, clusters, self.imbalance.unwrap_or(0.03), seed);
+        }
+        Ok(Partition::renumbered(part))
+    }
+}
+
+impl Metis {
+    fn run(&self, graph: &Graph, clusters: usize, weights: Option<&[i32]>, seed: Seed) -> Result<Vec<u32>> {
+        let nodes = graph.nodes();
         let too_large = || {
             Error::Input(format!(
-                "METIS numbers nodes and edges with 32 bits, too few for {nodes} nodes and {} edges; use the \
-                 method multilevel or label-propagation",
+                "METIS is limited to 32-bit indices, too few for {nodes} nodes and {} edges; use the method \
+                 multilevel or label-propagation",
                 graph.edges()
             ))
         };
-        let offset = |at: u64| i32::try_from(at).map_err(|_| too_large());
-        let offsets = graph.offsets().iter().map(|&at| offset(at)).collect::<Result<Vec<i32>>>()?;
-        offset(nodes as u64)?;
+        let index = |at: u64| i32::try_from(at).map_err(|_| too_large());
+        let offsets = graph.offsets().iter().map(|&at| index(at)).collect::<Result<Vec<i32>>>()?;
+        index(nodes as u64)?;
         let targets: &[i32] = bytemuck::cast_slice(graph.targets());
-        let edge_weights = whole_edge_weights(graph);
+        let edge_weights = integer_edge_weights(graph);
 
-        let mut problem = metis::Graph::new(1, offset(clusters as u64)?, &offsets, targets)
-            .map_err(|error| Error::Input(format!("METIS refuses the graph: {error}")))?
+        let mut problem = metis::Graph::new(1, index(clusters as u64)?, &offsets, targets)
+            .map_err(|error| Error::Input(format!("METIS rejected the graph: {error}")))?
             .set_option(metis::option::Seed((seed.key("metis") >> 33) as i32));
-        if let Some(weights) = &weights {
+        if let Some(weights) = weights {
             problem = problem.set_vwgt(weights);
         }
         if let Some(weights) = &edge_weights {
@@ -114,34 +123,28 @@ impl Partitioner for Metis {
         let done =
             if self.recursive { problem.part_recursive(&mut part) } else { problem.part_kway(&mut part) };
         drop(guard);
-        done.map_err(|error| Error::Input(format!("METIS gave up: {error}")))?;
-        let mut part: Vec<u32> = part.into_iter().map(|cluster| cluster as u32).collect();
-        if self.strict {
-            strict::even_out(graph, &mut part, clusters, self.imbalance.unwrap_or(0.03), seed);
-        }
-        Ok(Partition::renumbered(part))
+        done.map_err(|error| Error::Input(format!("METIS failed: {error}")))?;
+        Ok(part.into_iter().map(|cluster| cluster as u32).collect())
     }
-}
 
-impl Metis {
     fn of(config: &Partitioning) -> Self {
         let (imbalance, node_weights) = (config.imbalance, config.node_weights.clone());
         Self { imbalance, node_weights, ..Self::default() }
     }
 }
 
-fn whole_node_weights(weights: &[u32]) -> Result<Vec<i32>> {
+fn integer_node_weights(weights: &[u32]) -> Result<Vec<i32>> {
     let total: u64 = weights.iter().map(|&weight| weight as u64).sum();
     if total > i32::MAX as u64 {
         return Err(Error::Input(format!(
-            "METIS counts node weights with 32 bits, too few for {total} in all; scale them down"
+            "node weights sum to {total}, beyond the 32-bit limit of METIS; scale them down"
         )));
     }
     Ok(weights.iter().map(|&weight| weight as i32).collect())
 }
 
-/// The edge weights in whole numbers: as they are where they are whole and few, else scaled.
-fn whole_edge_weights(graph: &Graph) -> Option<Vec<i32>> {
+/// Integer edge weights: unchanged if they are integers with a small sum, scaled otherwise.
+fn integer_edge_weights(graph: &Graph) -> Option<Vec<i32>> {
     let weights = graph.weights()?;
     let total: f64 = weights.iter().map(|&weight| weight as f64).sum();
     let most = weights.iter().copied().fold(0.0f32, f32::max) as f64;
@@ -169,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_find_the_cliques() {
+    fn both_algorithms_find_the_cliques() {
         let graph = ring(20, 8);
         for recursive in [false, true] {
             let metis = Metis { recursive, ..Metis::default() };
@@ -179,12 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn what_crashes_or_confuses_metis_does_not_reach_it() {
+    fn inputs_that_crash_metis_never_reach_it() {
         let metis = Metis::default();
-        // Directed input, self loops and duplicates: the graph is checked and mended first.
+        // Directed edges, self-loops and duplicates are repaired when the graph is built.
         let graph = Graph::from_edges(6, &[(0, 1), (1, 2), (1, 2), (3, 3), (4, 3), (5, 4), (0, 2)]).unwrap();
         assert_eq!(metis.partition(&graph, 2, Seed(0)).unwrap().clusters(), 2);
-        // An id out of range is refused before there is a graph.
+        // An id out of range is rejected when the graph is built.
         assert!(Graph::from_edges(3, &[(0, 3)]).is_err());
         assert!(metis.partition(&graph, 7, Seed(0)).unwrap_err().to_string().contains("at most 6"));
         assert!(metis.partition(&graph, 0, Seed(0)).is_err());
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_share_metis_do_not_disturb_each_other() {
+    fn concurrent_calls_do_not_change_each_others_results() {
         let graph = ring(30, 5);
         let make = |seed| Metis::default().partition(&graph, 12, Seed(seed)).unwrap();
         let alone: Vec<_> = (0..8).map(make).collect();
@@ -213,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_passed_on() {
-        // A path of four whose middle edge is heavy, in whole numbers and in fractions.
+    fn node_and_edge_weights_reach_metis() {
+        // A path of four nodes whose middle edge is heavy, with integer and fractional weights.
         for scale in [1.0, 1e-3] {
             let pairs = [(0u64, 1, 1.0), (1, 2, 900.0), (2, 3, 1.0)];
             let list = pairs.iter().map(|&(u, v, w): &(u64, u64, f32)| (u << 32 | v, w * scale)).collect();
@@ -231,11 +234,11 @@ mod tests {
         let short = Metis { node_weights: Some(vec![1; 3]), ..Metis::default() };
         assert!(short.partition(&graph, 2, Seed(0)).is_err());
         let heavy = Metis { node_weights: Some(vec![u32::MAX; 16]), ..Metis::default() };
-        assert!(heavy.partition(&graph, 2, Seed(0)).unwrap_err().to_string().contains("32 bits"));
+        assert!(heavy.partition(&graph, 2, Seed(0)).unwrap_err().to_string().contains("32-bit limit"));
     }
 
     #[test]
-    fn evening_out_gives_equal_sizes_for_more_cut() {
+    fn strict_balancing_gives_equal_sizes_at_the_expense_of_the_cut() {
         let graph = ring(20, 9);
         let loose =
             Metis { imbalance: Some(0.3), ..Metis::default() }.partition(&graph, 22, Seed(0)).unwrap();

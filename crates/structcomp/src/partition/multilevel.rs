@@ -1,15 +1,16 @@
-//! The default method: native, parallel, exact in the number of clusters and in their largest size.
+//! The default method: parallel multilevel partitioning with an exact number of clusters and a hard
+//! limit on their size.
 //!
-//! 1. **Coarsen** ([`cluster`], [`super::level`]): nodes join the neighbours they are joined to most, in
-//!    groups of limited size, and each group becomes a node; again with a larger limit, until about
-//!    as many groups are left as clusters are wanted.
-//! 2. **Reduce** ([`reduce`]): the surplus of groups is dissolved, so exactly `clusters` are left.
-//! 3. **Refine** ([`refine`]): on each level on the way back, nodes move to better clusters, swap, or
-//!    push another node on.
-//! 4. **Again** from within: small groups inside the clusters are made and moved as one, and then
-//!    single nodes once more.
+//! 1. **Coarsen** ([`cluster`], [`super::level`]): size-constrained label propagation groups nodes, and
+//!    each group is contracted. This repeats with larger limits until about as many groups are left as
+//!    clusters are requested.
+//! 2. **Reduce** ([`reduce`]): surplus groups are dissolved, so that exactly `clusters` remain.
+//! 3. **Refine** ([`refine`]): on each level of uncoarsening, nodes move to better clusters, swap, or
+//!    push another node onward.
+//! 4. **V-cycles**: small groups inside the clusters are contracted and moved as one, then single nodes
+//!    are refined again.
 //!
-//! The result is the same for any number of threads ([`super::sweep`]).
+//! The result does not depend on the number of threads ([`super::sweep`]).
 
 mod cluster;
 mod reduce;
@@ -23,12 +24,12 @@ use crate::random::mix;
 use crate::{Error, Graph, Result, Seed};
 use cluster::cluster;
 use reduce::reduce;
-use refine::{Cut, Objective, Sizes, Worth, refine};
+use refine::{Cut, Distance, Sizes, Worth, refine};
 use std::borrow::Cow;
 
 pub(super) const METHOD: Method = Method {
     name: "multilevel",
-    about: "our own: fast, exact in the number of clusters and in their largest size",
+    about: "native multilevel method: fast, with exact cluster count and size limit",
     limits: Limits::Keeps,
     weighs_nodes: true,
     per_component: false,
@@ -45,8 +46,8 @@ pub(super) const METHOD: Method = Method {
 
 /// Multilevel partitioning for clusters of a few nodes to a few thousand.
 ///
-/// Every cluster has at least one node and none is larger than the limit. Nodes without edges are
-/// spread over the smallest clusters.
+/// No cluster is empty and none exceeds the size limit. Isolated nodes are spread over the smallest
+/// clusters.
 ///
 /// ```text
 ///  0 - 1     4 - 5           a a     b b
@@ -66,20 +67,20 @@ pub(super) const METHOD: Method = Method {
 /// ```
 ///
 /// # Reference
-/// The scheme is that of multilevel partitioning with size-constrained label propagation (Meyerhenke,
-/// Sanders, Schulz, SEA 2014), with ejection chains of length two in the refinement.
+/// Multilevel partitioning by size-constrained label propagation (Meyerhenke, Sanders, Schulz, SEA
+/// 2014), with ejection chains of length two in the refinement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Multilevel {
-    /// How much larger than the average a cluster may be, as a share of it; rounded up.
+    /// How far a cluster may exceed the average size, as a fraction of it; the limit is rounded up.
     pub imbalance: f64,
-    /// The largest size of a cluster, instead of `imbalance`.
+    /// The maximum cluster size; overrides `imbalance`.
     pub max_size: Option<usize>,
-    /// What to refine for.
+    /// What refinement minimises.
     pub refine: Refine,
-    /// What each node counts for in the size of its cluster; one where absent.
+    /// How much each node adds to the size of its cluster; 1 by default.
     pub node_weights: Option<Vec<u32>>,
-    /// How often to improve the result from within; by default twice where nodes have few edges,
-    /// whose single moves get stuck early, and not at all elsewhere.
+    /// The number of V-cycles. By default two for sparse graphs, where single moves get stuck early, and
+    /// none otherwise.
     pub cycles: Option<usize>,
 }
 
@@ -103,11 +104,11 @@ impl Partitioner for Multilevel {
         let seed = seed.key("multilevel partition");
         let part = in_pool(|| match self.refine {
             Refine::Cut => self.split::<Cut>(&Level::finest(graph, weights), sizes, seed),
-            Refine::Objective => self.split::<Objective>(&Level::normalized(graph, weights), sizes, seed),
+            Refine::Objective => self.split::<Distance>(&Level::normalized(graph, weights), sizes, seed),
         });
         let part = part.ok_or_else(|| {
             Error::Input(format!(
-                "the nodes are too heavy to fit into {clusters} clusters of at most {}; allow more",
+                "the nodes are too heavy for {clusters} clusters of size at most {}; allow larger clusters",
                 sizes.cap
             ))
         })?;
@@ -121,7 +122,6 @@ impl Multilevel {
         Ok(check_node_weights(weights, graph.nodes())?.into())
     }
 
-    /// The limits on the size of clusters.
     fn sizes(&self, weights: &[u32], clusters: usize) -> Result<Sizes> {
         let total: u64 = weights.iter().map(|&weight| weight as u64).sum();
         let heaviest = weights.iter().copied().max().unwrap_or(1) as u64;
@@ -130,7 +130,7 @@ impl Multilevel {
         Ok(Sizes { clusters, cap, floor: ((average / 4.0) as u32).max(1) })
     }
 
-    /// The cluster of each node; `None` where the nodes cannot be packed.
+    /// The cluster of each node; `None` if the nodes cannot be packed within the size limit.
     fn split<W: Worth>(&self, finest: &Level, sizes: Sizes, seed: u64) -> Option<Vec<u32>> {
         let (levels, part, count) = coarsen(finest, sizes, seed);
         let mut part = uncoarsen::<W>(finest, &levels, (part, count), sizes, seed)?;
@@ -144,24 +144,24 @@ impl Multilevel {
     }
 }
 
-/// The average degree below which a graph is improved from within. Where nodes have more edges, single
-/// moves get stuck late, and there is little left to gain.
+/// The average degree below which V-cycles run by default. At higher degrees single moves get stuck
+/// late, and V-cycles gain little.
 const SPARSE: usize = 8;
 
-/// A coarse graph, and the node of it that each node of the finer graph went into.
+/// A coarse graph, and the coarse node `of` each node of the finer graph.
 struct Coarser {
     of: Vec<u32>,
     level: Level<'static>,
 }
 
-/// How much the limit on the size of groups grows from one level to the next, the last time less.
+/// Growth of the group size limit between levels, and before the clusters themselves.
 const GROWTH: f64 = 10.0;
 const LAST: f64 = 2.8;
-/// Groups of the first level may be at least this large, where clusters may: in a graph of smaller
-/// ones almost as many edges are left.
+/// The smallest group size limit of the first level. Contracting smaller groups removes too few edges
+/// to be worth a level.
 const FIRST: f64 = 10.0;
 
-/// The levels, and the clusters of the coarsest with their number.
+/// The coarse levels, and the clusters of the coarsest one with their number.
 fn coarsen(finest: &Level, sizes: Sizes, seed: u64) -> (Vec<Coarser>, Vec<u32>, usize) {
     let mut levels: Vec<Coarser> = Vec::new();
     let mut step = 0;
@@ -177,15 +177,15 @@ fn coarsen(finest: &Level, sizes: Sizes, seed: u64) -> (Vec<Coarser>, Vec<u32>, 
             levels.push(Coarser { of, level });
         }
     }
-    // Clusters come in two steps: what stopped too small in the first can join in the second. In
-    // between there is a graph of groups as large as clusters, which is of no other use.
+    // Clustering twice lets clusters that stayed too small in the first step merge in the second. The
+    // graph in between is not kept as a level.
     let level = levels.last().map_or(finest, |coarser| &coarser.level);
     let (first, count) = group(level, sizes.cap);
     let (second, count) = group(&level.contract(&first, count), sizes.cap);
     (levels, first.iter().map(|&group| second[group as usize]).collect(), count)
 }
 
-/// Sizes of groups, level by level.
+/// The group size limit of each level.
 fn limits(cap: u32) -> Vec<u32> {
     let mut limits = vec![(cap as f64 / LAST).ceil() as u32];
     let mut limit = cap as f64 / LAST / GROWTH;
@@ -197,7 +197,8 @@ fn limits(cap: u32) -> Vec<u32> {
     limits
 }
 
-/// Takes clusters of the coarsest level to the finest; `None` where the nodes cannot be packed.
+/// Projects clusters from the coarsest level to the finest and refines them on each level; `None` if
+/// the nodes cannot be packed.
 fn uncoarsen<W: Worth>(
     finest: &Level,
     levels: &[Coarser],
@@ -211,7 +212,7 @@ fn uncoarsen<W: Worth>(
         if depth < levels.len() {
             part = levels[depth].of.iter().map(|&c| part[c as usize]).collect();
         }
-        // What fits nowhere may in smaller pieces.
+        // Nodes that do not fit on this level may fit on a finer one.
         if !reduced {
             reduced = reduce(level, &mut part, count, sizes);
         }
@@ -222,7 +223,7 @@ fn uncoarsen<W: Worth>(
     reduced.then_some(part)
 }
 
-/// Moves groups of nodes inside the clusters as one, then single nodes.
+/// One V-cycle: refines groups of nodes inside the clusters, then single nodes.
 fn improve<W: Worth>(finest: &Level, part: &mut Vec<u32>, sizes: Sizes, seed: u64) {
     let limit = (sizes.cap as f64 * 0.3).ceil().max(2.0) as u32;
     let (of, count) = cluster(finest, limit, 1, Some(part), seed);
@@ -248,7 +249,7 @@ mod tests {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
     }
 
-    /// Cliques in a ring, each joined to the next by one edge.
+    /// Cliques in a ring, each connected to the next by one edge.
     fn ring_of_cliques(cliques: u32, size: u32) -> Graph {
         let mut edges = Vec::new();
         for first in (0..cliques * size).step_by(size as usize) {
@@ -307,18 +308,18 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_settings_are_rejected() {
         let graph = ring_of_cliques(2, 3);
-        let said = |method: Multilevel| method.partition(&graph, 2, Seed(0)).unwrap_err().to_string();
+        let error = |method: Multilevel| method.partition(&graph, 2, Seed(0)).unwrap_err().to_string();
         let plain = Multilevel::default;
-        assert!(said(Multilevel { max_size: Some(2), ..plain() }).contains("allow at least 3"));
-        assert!(said(Multilevel { imbalance: -1.0, ..plain() }).contains("0 or more"));
+        assert!(error(Multilevel { max_size: Some(2), ..plain() }).contains("allow a size of at least 3"));
+        assert!(error(Multilevel { imbalance: -1.0, ..plain() }).contains("at least 0"));
         assert!(
-            said(Multilevel { node_weights: Some(vec![1]), ..plain() })
-                .contains("1 node weights for 6 nodes")
+            error(Multilevel { node_weights: Some(vec![1]), ..plain() })
+                .contains("got 1 node weights for 6 nodes")
         );
-        assert!(said(Multilevel { node_weights: Some(vec![0; 6]), ..plain() }).contains("positive"));
-        assert!(said(Multilevel { node_weights: Some(vec![u32::MAX; 6]), ..plain() }).contains("scale"));
+        assert!(error(Multilevel { node_weights: Some(vec![0; 6]), ..plain() }).contains("positive"));
+        assert!(error(Multilevel { node_weights: Some(vec![u32::MAX; 6]), ..plain() }).contains("scale"));
         // Three nodes of weight two cannot be packed into two clusters of three.
         let heavy = Multilevel { node_weights: Some(vec![2, 2, 2]), max_size: Some(3), ..plain() };
         let path = Graph::from_edges(3, &[(0, 1), (1, 2)]).unwrap();
@@ -327,7 +328,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_partition_has_the_clusters_asked_for_and_keeps_the_limit(
+        fn every_partition_has_the_requested_clusters_and_respects_the_limit(
             nodes in 1usize..120,
             edges in prop::collection::vec((0u32..120, 0u32..120), 0..400),
             share in 0.0f64..1.0,
@@ -349,7 +350,7 @@ mod tests {
 
     #[test]
     fn threads_change_nothing_and_seeds_do() {
-        // Large enough for batches that are shared among threads.
+        // Large enough that batches are shared among threads.
         let nodes = 20_000u32;
         let edges: Vec<_> = (0..nodes)
             .flat_map(|u| (1..9).map(move |i| (u, mix((u / 7 + i) as u64) as u32 % nodes)))

@@ -1,4 +1,4 @@
-//! METIS's `.part` files: one cluster number a line, line `v` for node `v`.
+//! METIS `.part` files: one cluster id per line, line `v` for node `v`.
 
 use super::Partition;
 use crate::{Error, MappedFile, Result, atomic::AtomicFile};
@@ -6,15 +6,15 @@ use std::io::Write;
 use std::path::Path;
 
 impl Partition {
-    /// Reads a `.part` file made by any partitioner for a graph of `nodes` nodes. Numbers that are
-    /// not used close up; how many clusters the file counted is the second value.
+    /// Reads a `.part` file from any partitioner for a graph of `nodes` nodes. Empty clusters are removed;
+    /// the second value is the number of clusters including them.
     pub fn read(path: impl AsRef<Path>, nodes: usize) -> Result<(Self, usize)> {
-        let cluster = read_lines(path.as_ref(), nodes, "clusters", "the number of a cluster")?;
+        let cluster = read_lines(path.as_ref(), nodes, "cluster id")?;
         let counted = cluster.iter().max().map_or(0, |&last| last as usize + 1);
         Ok((Self::renumbered(cluster), counted))
     }
 
-    /// Writes a `.part` file, under a temporary name until it is whole.
+    /// Writes a `.part` file, atomically.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let mut file = AtomicFile::create(path)?;
@@ -30,30 +30,27 @@ impl Partition {
     }
 }
 
-/// Reads what each of `nodes` nodes counts for in the size of its cluster: a whole number a line.
+/// Reads node weights from a file with one positive integer per line, one line per node.
 pub fn read_node_weights(path: impl AsRef<Path>, nodes: usize) -> Result<Vec<u32>> {
-    read_lines(path.as_ref(), nodes, "weights", "a whole weight")
+    read_lines(path.as_ref(), nodes, "node weight")
 }
 
-/// A number a line, line `v` for node `v`.
-fn read_lines(path: &Path, nodes: usize, what: &str, number: &str) -> Result<Vec<u32>> {
+fn read_lines(path: &Path, nodes: usize, what: &str) -> Result<Vec<u32>> {
     let bytes = MappedFile::open(path)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(path, "is not text"))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(path, "is not valid UTF-8 text"))?;
     let mut numbers = Vec::with_capacity(nodes.min(bytes.len() / 2 + 1));
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.trim();
-        // Comments are not part of the format, but some tools write them.
+        // The format has no comments, but some tools write them.
         if text.is_empty() || text.starts_with(['#', '%']) {
             continue;
         }
-        numbers.push(
-            text.parse()
-                .map_err(|_| Error::at_line(path, line, format!("'{}' is not {number}", excerpt(text))))?,
-        );
+        let invalid = || Error::at_line(path, line, format!("invalid {what} '{}'", excerpt(text)));
+        numbers.push(text.parse().map_err(|_| invalid())?);
     }
     if numbers.len() != nodes {
         let given = numbers.len();
-        return Err(Error::format(path, format!("has {what} for {given} nodes, but the graph has {nodes}")));
+        return Err(Error::format(path, format!("has {given} {what}s, but the graph has {nodes} nodes")));
     }
     Ok(numbers)
 }
@@ -74,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_comes_back_as_written() {
+    fn a_written_partition_reads_back_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cora.part");
         let partition = Partition::new((0..20_000).map(|node| node % 300).collect()).unwrap();
@@ -84,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_clusters_close_up_and_are_counted() {
+    fn empty_clusters_are_removed_but_counted() {
         let (partition, counted) = read("3\n0\n3\n", 3).unwrap();
         assert_eq!((partition.assignment(), counted), (&[1, 0, 1][..], 4));
         assert_eq!(read("# made elsewhere\n 1 \r\n0\n\n", 2).unwrap().0.assignment(), [1, 0]);
@@ -93,11 +90,11 @@ mod tests {
     #[test]
     fn bad_files_say_where_and_why() {
         for (text, nodes, said) in [
-            ("0\nx\n", 2, ":2: 'x' is not the number of a cluster"),
+            ("0\nx\n", 2, ":2: invalid cluster id 'x'"),
             ("0\n-1\n", 2, "'-1'"),
             ("0\n4294967296\n", 2, "'4294967296'"),
-            ("0\n", 2, "for 1 nodes, but the graph has 2"),
-            ("0\n0\n0\n", 2, "for 3 nodes"),
+            ("0\n", 2, "has 1 cluster ids, but the graph has 2 nodes"),
+            ("0\n0\n0\n", 2, "has 3 cluster ids"),
         ] {
             let error = read(text, nodes).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");

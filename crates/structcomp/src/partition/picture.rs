@@ -1,4 +1,4 @@
-//! A partition to look at: how large the clusters are and, where they are few, how they hang together.
+//! A figure of a partition: a histogram of cluster sizes and, for up to 1000 clusters, the coarse graph.
 
 use super::{Frame, Partition, Quality, size_histogram};
 use crate::random::mix;
@@ -7,53 +7,53 @@ use crate::{Error, Graph, Labels, Result, atomic::AtomicFile};
 use rayon::prelude::*;
 use std::path::Path;
 
-/// What goes into the picture of a partition.
+/// A figure of a partition.
 #[derive(Clone, Copy)]
 pub struct Picture<'a> {
-    /// The line above the picture.
+    /// The title above the figure.
     pub title: &'a str,
     /// The graph.
     pub graph: &'a Graph,
-    /// Its clusters.
+    /// The clusters of the graph.
     pub partition: &'a Partition,
-    /// The clusters in numbers.
+    /// The quality of the partition.
     pub quality: &'a Quality,
-    /// The labels, which give clusters their colours.
+    /// Class labels, used to colour the clusters.
     pub labels: Option<&'a Labels>,
 }
 
-/// With more clusters, a drawing of them is a blot.
+/// The maximum number of clusters drawn as a graph; more would be unreadable.
 const MOST_CLUSTERS: usize = 1000;
-/// The heaviest edges between clusters, so many of them, are drawn.
+/// The maximum number of edges drawn between clusters; the heaviest are kept.
 const MOST_EDGES: usize = 6000;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 580.0;
-/// Left and right of the histogram's frame, and the top and bottom of both frames.
+/// Left and right of the histogram, and top and bottom of both drawings.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 380.0;
 const TOP: f64 = 84.0;
 const BOTTOM: f64 = 500.0;
 
 impl Picture<'_> {
-    /// Draws it into an SVG file, under a temporary name until it is whole.
+    /// Writes the figure to an SVG file, atomically.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let mut file = AtomicFile::create(path.as_ref())?;
         file.write(self.draw()?.as_bytes())?;
         file.commit()
     }
 
-    /// The picture as SVG text.
+    /// The figure as SVG text.
     pub fn draw(&self) -> Result<String> {
         if self.partition.nodes() != self.graph.nodes() || self.partition.clusters() == 0 {
             return Err(Error::Input(
-                "the picture of a partition needs the graph it is of, with nodes".into(),
+                "the partition does not belong to this graph, or the graph has no nodes".into(),
             ));
         }
         let mut svg = Svg::new(WIDTH, HEIGHT);
         svg.label((LEFT, 32.0), 19.0, INK, Anchor::Start, self.title);
         let Quality { cut_share, smallest, largest, gap, disconnected, .. } = self.quality;
         let about = format!(
-            "{:.1} % of edges cut · sizes {smallest} to {largest} · {disconnected} clusters in pieces · ‖P'Pᵀ − Â‖ = {gap:.2}",
+            "{:.1} % of edges cut · sizes {smallest} to {largest} · disconnected clusters: {disconnected} · ‖P'Pᵀ − Â‖ = {gap:.2}",
             100.0 * cut_share
         );
         svg.label((LEFT, 54.0), 13.0, FAINT, Anchor::Start, &about);
@@ -79,7 +79,7 @@ impl Picture<'_> {
         let hidden = edges.len().saturating_sub(MOST_EDGES);
         edges.truncate(MOST_EDGES);
         let heaviest = edges.first().map_or(1.0, |edge| edge.2);
-        // Light ones first, so that heavy ones lie above them.
+        // Light edges first, so that heavy ones are drawn on top.
         for &(a, b, weight) in edges.iter().rev() {
             let share = (weight / heaviest).sqrt();
             let shade = 232.0 - 110.0 * share;
@@ -101,7 +101,7 @@ impl Picture<'_> {
         self.legend(svg, left);
     }
 
-    /// The edges between clusters with their weight, and each cluster's share of edges that stay inside.
+    /// The weighted edges between clusters, and the fraction of each cluster's edge weight that stays inside.
     fn edges_between(&self) -> (Vec<(u32, u32, f64)>, Vec<f64>) {
         let mut edges = Vec::new();
         let mut inside = Vec::with_capacity(self.partition.clusters());
@@ -131,18 +131,18 @@ impl Picture<'_> {
         (edges, inside)
     }
 
-    /// The colour of a cluster, and what it says.
+    /// The colour of a cluster and its description in the tooltip.
     fn color(&self, cluster: u32, inside: f64) -> (String, String) {
         let Some(labels) = self.labels else {
-            return (shade(inside), format!(", {:.0} % of their edges inside", 100.0 * inside));
+            return (shade(inside), format!(", {:.0} % of edges inside", 100.0 * inside));
         };
         let mut counts = vec![0usize; labels.classes()];
         let members = self.partition.members(cluster);
         members.iter().filter_map(|&node| labels.of(node)).for_each(|class| counts[class as usize] += 1);
-        // The first of the most frequent.
+        // The most frequent class; the first one if several tie.
         let class = (0..counts.len()).rev().max_by_key(|&class| counts[class]).unwrap_or(0);
         match counts.get(class) {
-            None | Some(0) => ("#ddd".into(), ", none with a label".into()),
+            None | Some(0) => ("#ddd".into(), ", no labels".into()),
             Some(count) => (class_color(class).into(), format!(", {count} of {}", class_name(labels, class))),
         }
     }
@@ -158,7 +158,7 @@ impl Picture<'_> {
                 12.0,
                 FAINT,
                 Anchor::Start,
-                "share of a cluster's edges inside it, 0 to 1",
+                "fraction of edges inside the cluster, 0 to 1",
             );
             return;
         };
@@ -180,7 +180,7 @@ impl Picture<'_> {
     }
 }
 
-/// The colour of a class; there are fewer colours than classes may be.
+/// The colour of a class. Colours repeat if there are more classes than colours.
 pub(crate) fn class_color(class: usize) -> &'static str {
     PALETTE[class % PALETTE.len()]
 }
@@ -189,14 +189,14 @@ pub(crate) fn class_name(labels: &Labels, class: usize) -> String {
     labels.names().and_then(|names| names.get(class).cloned()).unwrap_or_else(|| format!("class {class}"))
 }
 
-/// From pale to dark blue.
+/// Pale blue for 0, dark blue for 1.
 fn shade(share: f64) -> String {
     let mix = |from: f64, to: f64| from + (to - from) * share.clamp(0.0, 1.0);
     format!("rgb({:.0},{:.0},{:.0})", mix(214.0, 8.0), mix(226.0, 60.0), mix(240.0, 120.0))
 }
 
-/// Places for the clusters in the unit square: springs along the edges, repulsion between all, and a
-/// pull to the middle that keeps the pieces of the graph together (after Fruchterman and Reingold).
+/// Force-directed layout in the unit square (after Fruchterman and Reingold): springs along edges,
+/// repulsion between all clusters, and a pull to the centre that keeps components together.
 fn layout(clusters: usize, edges: &[(u32, u32, f64)]) -> Vec<(f64, f64)> {
     const STEPS: usize = 240;
     let unit = |bits: u64| (bits >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
@@ -229,7 +229,7 @@ fn layout(clusters: usize, edges: &[(u32, u32, f64)]) -> Vec<(f64, f64)> {
                 let pull = (dx * dx + dy * dy).sqrt() / distance * strength;
                 force = (force.0 - dx * pull, force.1 - dy * pull);
             }
-            // Stronger than needed for a connected graph, or lone clusters would be drawn far away.
+            // Stronger than a connected graph needs, or isolated clusters would drift far away.
             (force.0 - 1.2 * x, force.1 - 1.2 * y)
         };
         let forces: Vec<(f64, f64)> = (0..clusters).into_par_iter().map(force).collect();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn few_clusters_are_drawn_one_by_one() {
+    fn few_clusters_are_drawn_as_a_graph() {
         let labels = Labels::from_names(&["x", "x", "y", "<y>", "", ""]).unwrap();
         let svg = draw(6, &[(0, 1), (1, 2), (2, 3)], vec![0, 0, 1, 1, 2, 2], Some(&labels));
         assert_eq!(svg.matches("<circle").count(), 3);
@@ -271,10 +271,10 @@ mod tests {
     }
 
     #[test]
-    fn many_clusters_are_counted_only() {
+    fn many_clusters_are_only_shown_in_the_histogram() {
         let svg = draw(4000, &[], (0..4000).map(|node| node / 2).collect(), None);
         assert_eq!(svg.matches("<circle").count(), 0);
-        assert!(svg.contains("nodes in a cluster"));
+        assert!(svg.contains("nodes per cluster"));
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         assert!(!draw(1, &[], vec![0], None).contains("NaN"));
         let sizes = (0..900u32).map(|node| u32::from(node > 700) + u32::from(node == 899)).collect();
         let svg = draw(900, &[(0, 1)], sizes, None);
-        assert!(svg.contains("a bar") && !svg.contains("NaN"));
+        assert!(svg.contains("bin width") && !svg.contains("NaN"));
     }
 
     #[test]

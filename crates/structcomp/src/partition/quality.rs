@@ -1,4 +1,4 @@
-//! How good a partition is: what it cuts, how even it is, how near the compressed graph is to the graph.
+//! Quality measures of a partition: cut, balance, and distance between the graph and its compression.
 
 use super::Partition;
 use crate::{Error, Graph, Labels, Normalization, Propagation, Result, Seed};
@@ -6,39 +6,39 @@ use rand::Rng as _;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// A partition in numbers.
+/// Quality measures of a partition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quality {
-    /// How many clusters there are.
+    /// The number of clusters.
     pub clusters: usize,
-    /// The edges between clusters: their weight, or their number where edges have no weights.
+    /// The total weight of edges between clusters, or their number in an unweighted graph.
     pub cut: f64,
-    /// Their share of all edges.
+    /// The cut as a fraction of the total edge weight.
     pub cut_share: f64,
-    /// Nodes in the largest cluster.
+    /// The number of nodes in the largest cluster.
     pub largest: usize,
-    /// Nodes in the smallest cluster.
+    /// The number of nodes in the smallest cluster.
     pub smallest: usize,
-    /// The largest cluster's size over the average.
+    /// The size of the largest cluster divided by the average.
     pub balance: f64,
-    /// Clusters of one node.
+    /// The number of clusters of one node.
     pub singletons: usize,
-    /// Clusters whose nodes are not all joined by edges within the cluster.
+    /// The number of clusters that induce a disconnected subgraph.
     pub disconnected: usize,
     /// The paper's objective ‖P'Pᵀ − Â‖ in the Frobenius norm.
     pub gap: f64,
-    /// Share of labelled nodes that have the most frequent label of their cluster; none without labels.
+    /// The fraction of labelled nodes with the most frequent label of their cluster; `None` without labels.
     pub purity: Option<f64>,
 }
 
-/// The paper's objective ‖P'Pᵀ − Â^k‖ in the Frobenius norm for some number k of hops.
+/// The paper's objective ‖P'Pᵀ − Â^k‖ in the Frobenius norm, for k hops.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gap {
-    /// The number k of hops.
+    /// The number of hops k.
     pub hops: usize,
-    /// The distance.
+    /// The value of the objective.
     pub value: f64,
-    /// The standard error of the distance where it is estimated; none where it is exact.
+    /// The standard error if the value is an estimate; `None` if it is exact.
     pub standard_error: Option<f64>,
 }
 
@@ -76,25 +76,27 @@ impl Quality {
 }
 
 impl Gap {
-    /// Random vectors that an estimate takes.
+    /// The number of random vectors per estimate.
     const PROBES: usize = 256;
-    /// Of these, so many are spread at once.
+    /// The number of random vectors propagated at once.
     const BLOCK: usize = 32;
 
-    /// Measures a partition of `graph` over `hops` hops: exactly for one and two, estimated above.
+    /// Measures a partition of `graph` over `hops` hops: exactly for one or two, estimated for more.
     ///
-    /// Two hops cost the sum of all squared degrees, an estimate 256 products with Â for each hop.
+    /// Two hops take time proportional to the sum of squared degrees; an estimate multiplies 256 vectors by
+    /// Â for each hop.
     pub fn of(graph: &Graph, partition: &Partition, hops: usize, seed: Seed) -> Result<Self> {
         check_nodes(graph, partition)?;
         match hops {
-            0 => Err(Error::Input("the objective is about at least one hop".into())),
+            0 => Err(Error::Input("the number of hops must be at least 1, got 0".into())),
             1 => Ok(Self { hops, value: Self::one_hop(graph, partition), standard_error: None }),
             2 => Ok(Self { hops, value: Self::two_hops(graph, partition), standard_error: None }),
             _ => Self::estimate(graph, partition, hops, seed),
         }
     }
 
-    /// k' + ‖Â‖² − 2 Σ_c W_c / s_c, where W_c is the sum of Â inside cluster c, diagonal included.
+    /// The square is k' + ‖Â‖² − 2 Σ_c W_c / s_c, where k' is the number of clusters, s_c the size of
+    /// cluster c, and W_c the sum of Â inside it, including the diagonal.
     fn one_hop(graph: &Graph, partition: &Partition) -> f64 {
         let scale = scale(graph);
         let (within, squares) = sum_pairs(graph.nodes(), |node| {
@@ -111,7 +113,8 @@ impl Gap {
         distance(partition, squares, within)
     }
 
-    /// As for one hop. The sum of Â² inside cluster c is Σ_u y², y the sum of Â from node u to c.
+    /// Like [`one_hop`](Self::one_hop). The sum of Â² inside cluster c is Σ_u y_u², where y_u is the sum of
+    /// Â from node u to c.
     fn two_hops(graph: &Graph, partition: &Partition) -> f64 {
         let scale = scale(graph);
         let row = |node: u32| {
@@ -127,7 +130,7 @@ impl Gap {
         };
         let (within, squares) = sum_with(
             graph.nodes(),
-            || (Sums::new(graph.nodes()), Sums::new(partition.clusters())),
+            || (SparseSums::new(graph.nodes()), SparseSums::new(partition.clusters())),
             |(two_hops, to_cluster), node| {
                 for (middle, first) in row(node) {
                     to_cluster.add(partition.of(middle), first);
@@ -141,7 +144,8 @@ impl Gap {
         distance(partition, squares, within)
     }
 
-    /// The mean of ‖(P'Pᵀ − Â^k) z‖² over random vectors z of signs is the square of the distance.
+    /// Hutchinson's estimator: the expectation of ‖(P'Pᵀ − Â^k) z‖² over random sign vectors z is the
+    /// squared distance.
     fn estimate(graph: &Graph, partition: &Partition, hops: usize, seed: Seed) -> Result<Self> {
         let (nodes, width) = (graph.nodes(), Self::BLOCK);
         let propagation = Propagation::new(graph, Normalization::Symmetric);
@@ -180,7 +184,7 @@ impl Gap {
 }
 
 fn distance(partition: &Partition, squares: f64, within: f64) -> f64 {
-    // Rounding may take a distance of zero just below it.
+    // Rounding may make a squared distance of zero slightly negative.
     (partition.clusters() as f64 + squares - 2.0 * within).max(0.0).sqrt()
 }
 
@@ -188,11 +192,11 @@ fn check_nodes(graph: &Graph, partition: &Partition) -> Result<()> {
     let (nodes, given) = (graph.nodes(), partition.nodes());
     match nodes == given {
         true => Ok(()),
-        false => Err(Error::Input(format!("the partition is of {given} nodes, but the graph has {nodes}"))),
+        false => Err(Error::Input(format!("the partition has {given} nodes, but the graph has {nodes}"))),
     }
 }
 
-/// D̃^-1/2 in full precision.
+/// D̃^-1/2 in double precision.
 fn scale(graph: &Graph) -> Vec<f64> {
     let degree = |node: u32| match graph.edge_weights(node) {
         Some(weights) => weights.iter().map(|&weight| weight as f64).sum(),
@@ -205,7 +209,7 @@ fn sum_pairs(nodes: usize, of: impl Fn(u32) -> (f64, f64) + Sync) -> (f64, f64) 
     sum_with(nodes, || (), |_, node| of(node))
 }
 
-/// Sums over all nodes, always in the same order, with scratch space for each block of nodes' thread.
+/// SparseSums over all nodes in a fixed order, so that rounding does not depend on the number of threads.
 fn sum_with<S>(
     nodes: usize,
     scratch: impl Fn() -> S + Sync + Send,
@@ -223,13 +227,13 @@ fn sum_with<S>(
     sums.into_iter().fold((0.0, 0.0), |sum, add| (sum.0 + add.0, sum.1 + add.1))
 }
 
-/// A row of sums that is mostly zero.
-struct Sums {
+/// A sparse vector of sums over a dense buffer.
+struct SparseSums {
     sum: Vec<f64>,
     met: Vec<u32>,
 }
 
-impl Sums {
+impl SparseSums {
     fn new(len: usize) -> Self {
         Self { sum: vec![0.0; len], met: Vec::new() }
     }
@@ -285,7 +289,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// ‖P'Pᵀ − Â^k‖ by dense matrices.
+    /// ‖P'Pᵀ − Â^k‖ computed with dense matrices.
     fn naive_gap(graph: &Graph, partition: &Partition, hops: usize) -> f64 {
         let nodes = graph.nodes();
         let scale = scale(graph);
@@ -329,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_what_counting_gives() {
+    fn measures_match_a_count_by_hand() {
         let (graph, partition) = path();
         let labels = Labels::new([Some(0), Some(1), Some(1), Some(1), Some(1), None]).unwrap();
         let quality = Quality::of(&graph, &partition, Some(&labels)).unwrap();
@@ -341,17 +345,17 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_of_another_graph_is_refused() {
+    fn a_partition_of_another_graph_is_rejected() {
         let (_, partition) = path();
         let graph = Graph::from_edges(5, &[]).unwrap();
-        assert!(Quality::of(&graph, &partition, None).unwrap_err().to_string().contains("of 6 nodes"));
+        assert!(Quality::of(&graph, &partition, None).unwrap_err().to_string().contains("has 6 nodes"));
         assert!(Gap::of(&graph, &partition, 2, Seed(0)).is_err());
         let (graph, partition) = path();
         assert!(Gap::of(&graph, &partition, 0, Seed(0)).is_err());
     }
 
     #[test]
-    fn p08_gaps_of_up_to_four_hops_are_those_of_the_dense_matrices() {
+    fn p08_gaps_of_up_to_four_hops_match_the_dense_matrices() {
         let edges: Vec<_> = (0..190u32).flat_map(|u| [(u, (u + 1) % 190), (u, (u * 7 + 3) % 190)]).collect();
         let graph = Graph::from_edges(200, &edges).unwrap();
         let partition = Partition::new((0..200).map(|node| node / 7).collect()).unwrap();
@@ -359,7 +363,6 @@ mod tests {
             let gap = Gap::of(&graph, &partition, hops, Seed(3)).unwrap();
             let exact = naive_gap(&graph, &partition, hops);
             assert_eq!(gap.standard_error.is_some(), hops > 2);
-            // An estimate comes with its error.
             let error = gap.standard_error.unwrap_or(0.0);
             assert!((gap.value - exact).abs() < 1e-8 + 4.0 * error, "{gap:?}, exactly {exact}");
             assert!(error < 0.03 * exact, "{gap:?}");
@@ -369,7 +372,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn p08_cut_and_gap_are_those_of_the_dense_matrices(
+        fn p08_cut_and_gap_match_the_dense_matrices(
             edges in prop::collection::vec((0u32..30, 0u32..30, 1u8..5), 0..120),
             cluster in prop::collection::vec(0u32..6, 30),
             weighted: bool,

@@ -1,4 +1,4 @@
-//! Random clusters of equal size: the baseline that tells what the graph's structure is worth.
+//! Random clusters of equal size: a baseline that ignores the graph structure.
 
 use super::config::{Limits, Method};
 use super::{Partition, Partitioner, check_clusters};
@@ -7,14 +7,14 @@ use rand::seq::SliceRandom;
 
 pub(super) const METHOD: Method = Method {
     name: "random",
-    about: "equal clusters that look at no edge, the baseline",
+    about: "random clusters of equal size: a baseline that ignores the edges",
     limits: Limits::No,
     weighs_nodes: false,
     per_component: false,
     make: |_| Box::new(Random),
 };
 
-/// Deals the nodes out at random; sizes differ by one at the most. Looks at no edge.
+/// Assigns nodes to clusters at random. Cluster sizes differ by at most one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Random;
 

@@ -1,55 +1,52 @@
-//! Many small decisions, prepared by all threads and taken in one order.
+//! Parallel local search whose result does not depend on the number of threads.
 //!
-//! Nodes are visited in batches. For each node of a batch a move is proposed, by any thread and
-//! against the same state; then the moves are taken one after the other. A proposal that an earlier
-//! move of its batch has touched is made anew. The batches depend on the graph alone, so the result
-//! does not depend on the number of threads.
+//! Nodes are visited in batches. All threads propose moves for the nodes of a batch against the same
+//! state; the moves are then applied sequentially. A proposal that an earlier move of its batch may have
+//! invalidated is recomputed. Batches depend only on the graph, so every run applies the same moves.
 
 use super::connections::Connections;
 use crate::random::mix;
 use rayon::prelude::*;
 use std::sync::Mutex;
 
-/// What a search works with while it looks at a node.
+/// Reusable hash tables for one proposal.
 #[derive(Default)]
 pub(super) struct Scratch {
     pub(super) near: Connections,
     pub(super) beyond: Connections,
 }
 
-/// A local search that moves nodes.
+/// A local search that moves nodes between clusters.
 pub(super) trait Search: Sync {
     type Move: Send;
-    /// What is learnt about a node whether it moves or not.
+    /// What a proposal learns about a node, whether or not it moves.
     type Note: Send;
-    /// The best move of a node, if there is a good one.
+    /// The best move of a node, or `None` if no move improves the result.
     fn propose(&self, scratch: &mut Scratch, node: u32) -> (Self::Note, Option<Self::Move>);
-    /// Keeps a note.
     fn note(&mut self, node: u32, note: Self::Note);
-    /// Whether an earlier move of this batch may have changed what a proposal relied on.
+    /// Whether an earlier move of this batch may have changed the state that a proposal relied on.
     fn is_stale(&self, proposal: &Self::Move) -> bool;
-    /// Takes a move. `false` ends the search.
+    /// Applies a move; returns `false` to end the search.
     fn take(&mut self, proposal: Self::Move) -> bool;
-    /// Called before each batch.
     fn start_batch(&mut self);
-    /// Asks memory for what the proposals for the next node and the one after it will read.
+    /// Prefetches what the proposals for the next two nodes will read.
     fn fetch(&self, _next: u32, _then: u32) {}
-    /// Roughly how much work a node is.
+    /// A rough estimate of the work for one node.
     fn work(&self, node: u32) -> usize;
 }
 
-/// Work that is worth waking another thread for.
+/// The least work per batch that is worth sharing among threads.
 const SHARED: usize = 1 << 13;
-/// Nodes handed to a thread at once: few, since the others wait for the last of a batch.
+/// Nodes per task. Small, because all threads wait for the last task of a batch.
 const CHUNK: usize = 128;
 
-/// Does work that has many sweeps on a thread of the pool. From outside, each of their thousands of
-/// small parallel steps would put the caller to sleep and wake it again.
+/// Runs work with many sweeps on a thread of the pool. From outside the pool, each of the thousands of
+/// small parallel steps would put the calling thread to sleep and wake it again.
 pub(super) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     rayon::scope(|_| work())
 }
 
-/// Visits the nodes in the order given; `false` where the search ended itself.
+/// Visits `nodes` in order; returns `false` if the search ended itself.
 pub(super) fn sweep<S: Search>(search: &mut S, nodes: &[u32], batch: usize) -> bool {
     let mut own = Scratch::default();
     let threads = rayon::current_num_threads();
@@ -64,7 +61,7 @@ pub(super) fn sweep<S: Search>(search: &mut S, nodes: &[u32], batch: usize) -> b
         } else {
             let chunk = |chunk: &[u32]| -> Vec<_> {
                 let place = rayon::current_thread_index().unwrap_or(0) % threads;
-                // A poisoned scratch is still a scratch: it is cleared before use.
+                // A poisoned lock does no harm: the tables are cleared before use.
                 let mut scratch = pool[place].lock().unwrap_or_else(|poison| poison.into_inner());
                 (0..chunk.len()).map(|at| propose_ahead(search, &mut scratch, chunk, at)).collect()
             };
@@ -91,7 +88,7 @@ fn propose_ahead<S: Search>(
     search.propose(scratch, nodes[at])
 }
 
-/// Takes the moves proposed for `nodes`, one after the other.
+/// Applies the moves proposed for `nodes` in order.
 fn take_all<S: Search>(
     search: &mut S,
     scratch: &mut Scratch,
@@ -110,8 +107,7 @@ fn take_all<S: Search>(
     true
 }
 
-/// The nodes in random order, a few neighbours in number at a time so that their rows are read
-/// together.
+/// All nodes in random order, but in runs of consecutive ids, whose adjacency lists share cache lines.
 pub(super) fn shuffled(nodes: usize, seed: u64) -> Vec<u32> {
     const TOGETHER: usize = 8;
     let groups = nodes.div_ceil(TOGETHER);
@@ -129,8 +125,8 @@ pub(super) fn shuffled(nodes: usize, seed: u64) -> Vec<u32> {
     order.into_iter().flat_map(group).collect()
 }
 
-/// How many nodes to visit between two looks at what has moved: few beside the nodes and the
-/// clusters, so that few proposals are stale.
+/// The number of nodes per batch, small compared with the number of nodes and clusters so that few
+/// proposals become stale.
 pub(super) fn batch_size(nodes: usize, clusters: usize) -> usize {
     (nodes / 16).min(clusters / 4).clamp(32, 1 << 13)
 }

@@ -1,52 +1,51 @@
-//! Coarsening by local variation: neighbourhoods in which smooth vectors hardly vary become one.
+//! Coarsening by local variation: contract neighbourhoods in which smooth vectors hardly vary.
 
 mod costs;
 
 use super::coarsening::laplacian::{Laplacian, WIDTH, axpy, gram, turned};
-use super::coarsening::{Groups, Reduction, Rule, Step, coarsened};
+use super::coarsening::{Groups, LevelLimits, Reduction, Rule, coarsened};
 use super::config::{Limits, Method};
 use super::level::Level;
 use super::{Partition, Partitioner};
 use crate::matrix::eigen::eigen;
 use crate::{Graph, Result, Seed};
-use costs::{Costs, Row, Scratch};
+use costs::{CostBuffers, Costs, Row};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 pub(super) const METHOD: Method = Method {
     name: "variation-neighborhoods",
-    about: "coarsening: joins neighbourhoods that keep the lowest eigenvectors",
+    about: "coarsening: contracts neighbourhoods that preserve the lowest eigenvectors",
     limits: Limits::No,
     weighs_nodes: false,
     per_component: true,
     make: |config| Box::new(VariationNeighborhoods { reduction: Reduction::of(config.per_component) }),
 };
 
-/// Contracts whole neighbourhoods, those first that change the ten lowest eigenvectors of the
-/// Laplacian least. The cost of a set S is ‖BᵀL_S B‖ / (|S| - 1): B holds the members' rows of A less
-/// their mean, L_S is the Laplacian inside S with edges that leave it counted twice on the
-/// diagonal, and A = UΛ^-1/2. Nodes that a set loses to a cheaper one are left out of it, and its cost is
-/// computed anew.
+/// Contracts whole neighbourhoods, starting with those that change the ten lowest eigenvectors of the
+/// Laplacian least. The cost of a set S is ‖BᵀL_S B‖ / (|S| − 1), where A = UΛ^-1/2, B holds the
+/// members' rows of A minus their mean, and L_S is the Laplacian inside S with edges that leave S
+/// counted twice on the diagonal. When a set loses nodes to a cheaper one, its cost is recomputed for
+/// the remaining nodes.
 ///
-/// Clusters have no limit on size, and those around hubs may be large. Neighbourhoods of hubs are
-/// treated as all others: edges are looked up from the end of lower degree, so the first
-/// costs of a level take no longer than listing its triangles. A set that loses nodes again and
-/// again is computed anew each time, which has no such bound.
+/// Cluster sizes are not limited, and clusters around hubs may be large. Edges are looked up from the
+/// end of lower degree, so the initial costs of a level take no longer than listing its triangles,
+/// also around hubs. Recomputing the cost of a set that repeatedly loses nodes has no such bound.
 ///
-/// # Where published code differs
-/// - On coarser levels A = B(BᵀLB)^-1/2, with B the averaged rows of the level before. Published
-///   code multiplies by the factors of this root in the wrong order; we follow the paper.
-/// - Its eigensolver stops at 1e-5 of the largest eigenvalue of 2 d_max - L, which in graphs with
-///   hubs may be no less than the lowest of L. Ours stops at residuals of a hundredth of each
+/// # Differences from published code
+/// - On coarser levels A = B(BᵀLB)^-1/2, where B averages the rows of the previous level. Published
+///   code multiplies the factors of this root in the wrong order; we follow the paper.
+/// - Its eigensolver stops at 1e-5 of the largest eigenvalue of 2 d_max − L. In graphs with hubs this
+///   may exceed the lowest eigenvalues of L. Ours stops when each residual is below a hundredth of its
 ///   eigenvalue, or after a fixed number of rounds.
-/// - Sets of equal cost come in random order.
+/// - Ties between sets of equal cost are broken at random.
 ///
 /// # Reference
 /// Loukas, "Graph reduction with spectral and cut guarantees", JMLR 2019.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VariationNeighborhoods {
-    /// How far to go.
+    /// How connected components are treated.
     pub reduction: Reduction,
 }
 
@@ -57,12 +56,12 @@ impl Partitioner for VariationNeighborhoods {
 }
 
 struct Smoothest {
-    /// B of the level to come.
+    /// B of the next level.
     b: Option<Vec<Row>>,
 }
 
 impl Rule for Smoothest {
-    fn groups(&mut self, level: &Level, step: Step) -> Groups {
+    fn groups(&mut self, level: &Level, step: LevelLimits) -> Groups {
         let laplacian = Laplacian::of(level);
         let b = self.b.take().unwrap_or_else(|| lowest(&laplacian, step.key));
         let a = normalized(&laplacian, &b);
@@ -72,15 +71,15 @@ impl Rule for Smoothest {
     }
 }
 
-/// Below this part of the largest, an eigenvalue is none.
+/// Eigenvalues below this fraction of the largest count as zero.
 const NOTHING: f64 = 1e-10;
 
-/// d^-1/2, or zero where d vanishes beside `most`.
+/// d^-1/2, or zero if d is negligible compared with `most`.
 fn inverse_root(d: f64, most: f64) -> f64 {
     if d > NOTHING * most { 1.0 / d.sqrt() } else { 0.0 }
 }
 
-/// UΛ^-1/2 of the lowest eigenvectors.
+/// UΛ^-1/2 for the lowest eigenpairs.
 fn lowest(laplacian: &Laplacian, key: u64) -> Vec<Row> {
     let (values, mut u) = laplacian.lowest(key);
     let most = values.iter().copied().fold(0.0, f64::max);
@@ -89,8 +88,8 @@ fn lowest(laplacian: &Laplacian, key: u64) -> Vec<Row> {
     u
 }
 
-/// A = BVd^-1/2 for BᵀLB = V diag(d) Vᵀ. The paper turns A by Vᵀ once more, which no cost can see. On the
-/// finest level BᵀLB is one already.
+/// A = BVd^-1/2 for BᵀLB = V diag(d) Vᵀ. The paper multiplies by Vᵀ once more, which changes no cost. On
+/// the finest level BᵀLB is already the identity.
 fn normalized(laplacian: &Laplacian, b: &[Row]) -> Vec<Row> {
     let mut product = vec![[0.0; WIDTH]; b.len()];
     laplacian.times(b, &mut product);
@@ -101,7 +100,7 @@ fn normalized(laplacian: &Laplacian, b: &[Row]) -> Vec<Row> {
     b.par_iter().map(|row| turned(row, &turn)).collect()
 }
 
-/// The rows of B on the next level: the sum of each group's over the root of its size.
+/// The rows of B on the next level: the sum over each group, divided by the square root of its size.
 fn averaged(b: &[Row], groups: &Groups) -> Vec<Row> {
     let (label, count) = groups.numbered();
     let (mut sum, mut size) = (vec![[0.0; WIDTH]; count], vec![0.0f64; count]);
@@ -113,16 +112,15 @@ fn averaged(b: &[Row], groups: &Groups) -> Vec<Row> {
     sum
 }
 
-/// Takes the cheapest neighbourhoods one by one.
+/// Contracts the cheapest neighbourhoods one by one.
 ///
-/// A set that would remove too many nodes is passed over. Where that leaves hardly any others, as
-/// in a clique or a star, the cheapest of them give those members that are closest to
-/// their mean, as many as are wanted.
-fn cheapest(costs: &Costs, step: Step) -> Groups {
+/// A set that would remove too many nodes is skipped. If that leaves hardly any others, as in a clique
+/// or a star, the cheapest skipped sets are reduced to the members closest to their mean.
+fn cheapest(costs: &Costs, step: LevelLimits) -> Groups {
     let nodes = costs.nodes();
     let mut groups = Groups::none(nodes);
-    let mut scratch = Scratch::new(nodes);
-    // A cost is not negative, so its bits are ordered as it is.
+    let mut scratch = CostBuffers::new(nodes);
+    // Costs are not negative, so their bits sort like the numbers.
     let entry = |cost: f64, center: u32, size: usize| {
         Reverse((cost.to_bits(), step.chance(center as u64), center, size as u32))
     };
@@ -175,7 +173,7 @@ mod tests {
         let averaged = averaged(&b, &pairs);
         let want = (b[6][4] + b[7][4]) / 2f64.sqrt();
         assert!((averaged[3][4] - want).abs() < 1e-12);
-        // AᵀLA = 1, which B(BᵀLB)^-1/2 makes it, and the factors in another order do not.
+        // AᵀLA = I holds for B(BᵀLB)^-1/2 but not for the factors in another order.
         for (level, b) in [(&fine, &b), (&coarse, &averaged)] {
             let laplacian = Laplacian::of(level);
             let a = normalized(&laplacian, b);
@@ -190,9 +188,9 @@ mod tests {
         assert_eq!(inverse_root(4.0, 9.0), 0.5);
     }
 
-    /// The paper's loop, with every set written out.
-    fn naive(costs: &Costs, step: Step) -> Groups {
-        let mut scratch = Scratch::new(costs.nodes());
+    /// The paper's loop, with explicit sets.
+    fn naive(costs: &Costs, step: LevelLimits) -> Groups {
+        let mut scratch = CostBuffers::new(costs.nodes());
         let mut cost = |set: &[u32]| {
             scratch.members = set.to_vec();
             costs.of_members(&mut scratch)
@@ -220,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_sets_are_taken_one_by_one() {
+    fn the_cheapest_sets_are_contracted_first() {
         for (seed, most) in [(1, 10), (2, 35), (3, 60)] {
             let graph = chords(80, 120, seed);
             for level in levels(&graph) {
@@ -236,11 +234,11 @@ mod tests {
     }
 
     #[test]
-    fn a_clique_gives_as_many_as_are_wanted_only_where_a_number_must_be_reached() {
+    fn a_clique_is_contracted_in_part_only_if_the_target_must_be_reached() {
         let edges: Vec<(u32, u32)> = (0..20).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
         let graph = Graph::from_edges(20, &edges).unwrap();
         let [level, _] = levels(&graph);
-        let run = |insist: bool| Smoothest { b: None }.groups(&level, Step { insist, ..step(7) });
+        let run = |insist: bool| Smoothest { b: None }.groups(&level, LevelLimits { insist, ..step(7) });
         assert_eq!((run(false).removed(), run(true).removed()), (0, 7));
     }
 }

@@ -12,8 +12,8 @@ use std::path::Path;
 /// The text in the file; the numbers are arrays beside it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Note {
-    kind: Kind,
+struct ModelNote {
+    kind: ModelKind,
     version: String,
     settings: StructComp,
     prepare: PreparedNote,
@@ -26,7 +26,7 @@ struct Note {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum ModelKind {
     Model,
 }
 
@@ -58,9 +58,9 @@ impl Fitted {
         writer
     }
 
-    fn note(&self) -> Note {
-        Note {
-            kind: Kind::Model,
+    fn note(&self) -> ModelNote {
+        ModelNote {
+            kind: ModelKind::Model,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             settings: self.settings.clone(),
             prepare: self.prepared.note(),
@@ -73,7 +73,7 @@ impl Fitted {
     }
 
     fn parse(file: &Tensors) -> Result<Self> {
-        let note: Note = file.note()?;
+        let note: ModelNote = file.note()?;
         let prepared = Prepared::read(note.prepare, file)?;
         let encoder = Encoder::read(note.encoder, file)?;
         if prepared.columns() != encoder.inputs() {

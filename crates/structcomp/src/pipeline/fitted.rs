@@ -2,11 +2,9 @@
 
 use super::{Mode, StructComp};
 use crate::data::NodeIds;
+use crate::plan::Plan;
 use crate::prepare::Prepared;
-use crate::train::Plan;
-use crate::{
-    Compressed, Dataset, Dense, Diagnostics, Encoder, Error, Features, Partition, Partitioning, Result,
-};
+use crate::{Dataset, Dense, Encoder, Error, Features, Partition, Partitioning, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -132,16 +130,5 @@ impl Fitted {
         }
         let partitioning = Partitioning { method: "random".into(), clusters, ..Partitioning::default() };
         StructComp { partitioning, ..self.settings.clone() }.fit(data)
-    }
-
-    /// The paper's bounds for this graph, its clusters and the trained encoder.
-    pub fn diagnostics(&self, data: &Dataset) -> Result<Diagnostics> {
-        let Some(partition) = &self.partition else {
-            return Err(Error::Input("the model has no clusters to look at".into()));
-        };
-        let x = self.features(data)?;
-        let compressed = Compressed::new(&x, partition)?;
-        let how = self.settings.training.drop_member;
-        Diagnostics::of(&data.graph, &compressed, &self.encoder, how, self.settings.seed)
     }
 }

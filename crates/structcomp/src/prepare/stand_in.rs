@@ -1,4 +1,4 @@
-//! Features for graphs that have none, made from the graph alone.
+//! Substitute features for graphs without any, computed from the graph alone.
 
 use super::spectral;
 use crate::random::normal;
@@ -6,22 +6,21 @@ use crate::{Csr, Dense, Error, Features, Graph, Normalization, Propagation, Resu
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// What stands in for features where a dataset has none.
+/// Substitute features for datasets that have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StandIn {
-    /// A one in the column of the node's degree, on a logarithmic scale: small degrees have a
-    /// column each, larger ones share. Sparse, and the only choice that says nothing about
-    /// where in the graph a node is.
+    /// One-hot encoding of the degree on a logarithmic scale: small degrees have their own column, larger
+    /// ones share. Sparse, and the only choice that does not encode a node's position in the graph.
     Degree,
-    /// A random Gaussian vector a node, averaged over three hops (Â³R) and scaled to length one:
-    /// nodes are alike that have neighbours in common.
+    /// A random Gaussian vector per node, averaged over three hops (Â³R) and scaled to unit length: nodes with
+    /// common neighbours get similar vectors.
     #[default]
     RandomProjection,
-    /// The leading eigenvectors of Â, largest eigenvalue first, each scaled to mean square one.
+    /// The leading eigenvectors of Â, largest eigenvalue first, each scaled to mean square 1.
     ///
-    /// A graph of many components has that many eigenvectors of eigenvalue one, which only tell
-    /// the components apart. A graph of fewer nodes than `width` gets columns of zeros.
+    /// The eigenvalue 1 has one eigenvector per connected component; these only distinguish components. If
+    /// the graph has fewer nodes than `width`, the remaining columns are zero.
     Spectral,
 }
 
@@ -35,10 +34,10 @@ impl std::fmt::Display for StandIn {
     }
 }
 
-/// Hops that spread the random vectors: enough to reach beyond the neighbours' neighbours, few
-/// enough not to make all nodes of a small graph alike.
+/// Hops of the random projection: enough to reach beyond two-hop neighbours, few enough to keep the nodes of
+/// a small graph distinct.
 const HOPS: usize = 3;
-/// Nodes that share a random stream.
+/// Nodes per random stream.
 const BLOCK: usize = 1024;
 
 /// A stand-in with all that its features depend on.
@@ -106,7 +105,7 @@ fn degree(graph: &Graph, width: usize, largest: usize) -> Result<Features> {
     let column = |v: u32| {
         let place = graph.degree(v) as u128 + 1;
         let doubling = place.ilog2();
-        // Whole numbers only: a logarithm's last bit is not the same on every machine.
+        // Integer arithmetic, since logarithms are rounded differently on different machines.
         let column = u128::from(doubling) * steps + (((place - (1 << doubling)) * steps) >> doubling);
         column.min(width as u128 - 1) as u32
     };
@@ -114,7 +113,7 @@ fn degree(graph: &Graph, width: usize, largest: usize) -> Result<Features> {
     Csr::new(width, (0..=nodes as u64).collect::<Vec<_>>(), columns, vec![1.0; nodes]).map(Features::Sparse)
 }
 
-/// `rows` rows of `stride` numbers, of which the first `width` are random and the rest zero.
+/// A `rows` × `stride` matrix whose first `width` columns are random and the others zero.
 pub(super) fn random(rows: usize, width: usize, stride: usize, key: u64) -> Result<Vec<f32>> {
     let size = rows.checked_mul(stride).filter(|&size| size <= isize::MAX as usize / size_of::<f32>());
     let too_large = || Error::Input(format!("{rows} x {width} features are too many"));
@@ -134,7 +133,7 @@ mod tests {
 
     #[test]
     fn degrees_get_columns_on_a_logarithmic_scale() {
-        // A star of eight leaves: degree 8 in the middle, 1 at the leaves, 0 for the lone node.
+        // A star with eight leaves and an isolated node: degrees 8, 1 and 0.
         let edges: Vec<(u32, u32)> = (1..9).map(|leaf| (0, leaf)).collect();
         let graph = Graph::from_edges(10, &edges).unwrap();
         let columns = |width: usize| match StandIn::Degree.features(&graph, width, Seed(0)).unwrap() {
@@ -144,7 +143,7 @@ mod tests {
         // 9 = 2^3 + 1, 2 = 2^1, 1 = 2^0.
         assert_eq!(columns(4), [3, 1, 0]);
         assert_eq!(columns(2), [1, 1, 0]);
-        // Eight steps a doubling: the ninth is one step of eight past 8.
+        // Eight steps per doubling: 9 is one of eight steps past 8.
         assert_eq!(columns(32), [25, 8, 0]);
         assert!(StandIn::Degree.features(&graph, 0, Seed(0)).is_err());
     }
@@ -155,7 +154,7 @@ mod tests {
         let mean = values.iter().map(|&x| x as f64).sum::<f64>() / 5e4;
         let variance = values.iter().map(|&x| (x as f64).powi(2)).sum::<f64>() / 5e4;
         let fourth = values.iter().map(|&x| (x as f64).powi(4)).sum::<f64>() / 5e4;
-        // Three deviations of each estimate.
+        // Three standard errors of each estimate.
         assert!(mean.abs() < 0.014 && (variance - 1.0).abs() < 0.02 && (fourth - 3.0).abs() < 0.15);
     }
 

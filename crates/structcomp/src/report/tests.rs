@@ -60,7 +60,7 @@ fn a_full_page_has_every_row_and_nothing_from_outside() {
         "+1.50 points against Â²X: better (paired t test, p = 1.0e-7)",
         "2 splits",
         "loss, logarithmic scale",
-        "nodes in a cluster",
+        "nodes per cluster",
         "first component, ",
         "class 11</li>",
         "and 2 more classes",

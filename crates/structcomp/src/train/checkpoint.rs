@@ -1,17 +1,17 @@
 //! Training put aside in a file, to be continued as if it had never stopped.
 
-use super::{Trainer, Training};
-use crate::Result;
+use super::Trainer;
 use crate::engine::State;
 use crate::safetensors::{Tensors, Writer};
+use crate::{Result, Training};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Note {
-    kind: Kind,
+struct CheckpointNote {
+    kind: CheckpointKind,
     /// What is trained on what; see `run`.
     run: String,
     steps: i32,
@@ -21,7 +21,7 @@ struct Note {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum CheckpointKind {
     Checkpoint,
 }
 
@@ -32,7 +32,8 @@ impl Trainer<'_> {
         let State { parameters, statistics, target } = self.engine.state();
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let epochs = self.epochs();
-        let note = Note { kind: Kind::Checkpoint, run: self.run(), steps, epochs, version };
+        let note =
+            CheckpointNote { kind: CheckpointKind::Checkpoint, run: self.run(), steps, epochs, version };
         let mut file = Writer::default();
         let arrays = [
             ("parameters", &parameters[..]),
@@ -54,7 +55,7 @@ impl Trainer<'_> {
     /// Continues from a file that a trainer of the same settings, data and seed wrote; the number of epochs may differ.
     pub fn resume(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let file = Tensors::read(path.as_ref())?;
-        let note: Note = file.note()?;
+        let note: CheckpointNote = file.note()?;
         if note.run != self.run() {
             return Err(file.wrong(
                 "is a checkpoint of another run: the settings, the data, the clusters or the seed differ",

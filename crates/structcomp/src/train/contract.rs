@@ -4,14 +4,15 @@
 //! every parameter, by finite differences, must be what the engine computes. A model that forgets a term, changes a
 //! sign or returns no gradient fails here; so does one without a formula, since it does not compile.
 
-use super::{Plan, Training};
 use crate::engine::{Cpu, Engine};
 use crate::model::{Compared, Twin};
 use crate::nn::{Pass, Towers, naive};
+use crate::plan::Plan;
 use crate::random::normal;
 use crate::sample::{Batch, sampler};
 use crate::{
     Compressed, Contrast, ContrastReg, Dense, Features, Graph, Inputs, Model, Partition, Seed, SpGcl,
+    Training,
 };
 use rand::RngExt;
 
@@ -113,43 +114,51 @@ fn rows(towers: &Towers, parameters: &[f64], batch: &Batch, pass: Pass, before: 
     all
 }
 
+/// What is wrong with the gradient of a model, if anything.
+fn fault(model: &Model, inputs: Inputs, graph: &Graph) -> Option<String> {
+    let whole_graph = matches!(inputs, Inputs::Nodes(_));
+    let plan = Plan::new(&training(model.clone()), whole_graph, 5).unwrap();
+    let sampler = sampler(&plan.sampling, inputs, graph, SEED).unwrap();
+    let batch = sampler.batch(0).unwrap();
+    let mut engine = Cpu::new(&plan, SEED, 1, None);
+    let parameters = exact(&engine.parameters_moved(0.05));
+    let (loss, gradient) = engine.gradient(&batch, 0).unwrap();
+    let reference = Reference::new(&plan, &batch, &engine, &parameters);
+    let expected = reference.loss(&parameters);
+    if (loss - expected).abs() > 1e-4 * (1.0 + expected.abs()) {
+        return Some(format!("the loss is {loss}, not {expected}"));
+    }
+    let derivative = |at: usize| {
+        let moved = |by: f64| {
+            let mut moved = parameters.clone();
+            moved[at] += by;
+            reference.loss(&moved)
+        };
+        (moved(1e-5) - moved(-1e-5)) / 2e-5
+    };
+    let derivatives: Vec<f64> = (0..parameters.len()).map(derivative).collect();
+    let largest = derivatives.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
+    if largest < 1e-6 {
+        return Some("the loss does not depend on the parameters".into());
+    }
+    let differs = |&(_, (got, want)): &(usize, (&f32, &f64))| {
+        (*got as f64 - want).abs() > 2e-3 * (want.abs() + 0.05 * largest)
+    };
+    let (at, (got, want)) = gradient.iter().zip(&derivatives).enumerate().find(differs)?;
+    Some(format!("parameter {at} has gradient {got}, not {want} (the largest is {largest})"))
+}
+
 #[test]
 fn the_gradient_of_every_model_is_the_derivative_of_its_loss() {
     let (graph, x, partition) = graph();
     let compressed = Compressed::new(&x, &partition).unwrap();
+    let mut faults = Vec::new();
     for model in models() {
-        for inputs in [Inputs::Clusters(&compressed), Inputs::Nodes(&x)] {
-            let whole_graph = matches!(inputs, Inputs::Nodes(_));
-            let what = format!("{model:?} on {}", if whole_graph { "the graph" } else { "clusters" });
-            let plan = Plan::new(&training(model.clone()), whole_graph, 5).unwrap();
-            let sampler = sampler(&plan.sampling, inputs, &graph, SEED).unwrap();
-            let batch = sampler.batch(0).unwrap();
-            let mut engine = Cpu::new(&plan, SEED, 1, None);
-            let parameters = exact(&engine.parameters_moved(0.05));
-            let (loss, gradient) = engine.gradient(&batch, 0).unwrap();
-            let reference = Reference::new(&plan, &batch, &engine, &parameters);
-            let expected = reference.loss(&parameters);
-            assert!(
-                (loss - expected).abs() < 1e-4 * (1.0 + expected.abs()),
-                "{what}: loss {loss}, not {expected}"
-            );
-            let derivative = |at: usize| {
-                let moved = |by: f64| {
-                    let mut moved = parameters.clone();
-                    moved[at] += by;
-                    reference.loss(&moved)
-                };
-                (moved(1e-5) - moved(-1e-5)) / 2e-5
-            };
-            let derivatives: Vec<f64> = (0..parameters.len()).map(derivative).collect();
-            let largest = derivatives.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
-            assert!(largest > 1e-6, "{what}: the loss does not depend on the parameters");
-            for (at, (got, want)) in gradient.iter().zip(&derivatives).enumerate() {
-                let close = (*got as f64 - want).abs() < 2e-3 * (want.abs() + 0.05 * largest);
-                assert!(close, "{what}: parameter {at} has gradient {got}, not {want} (largest {largest})");
-            }
+        for (on, inputs) in [("clusters", Inputs::Clusters(&compressed)), ("the graph", Inputs::Nodes(&x))] {
+            faults.extend(fault(&model, inputs, &graph).map(|fault| format!("{model:?} on {on}: {fault}")));
         }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// On the same batch again and again, so that no draw hides whether the loss falls.

@@ -8,6 +8,7 @@ use crate::graph::Hops;
 use crate::matrix::column_sums;
 use crate::model::{Pairs, random_pairs};
 use crate::nn::{Layer, Network, Towers};
+use crate::plan::Plan;
 use crate::random::normal;
 use crate::{
     Activation, CcaSsg, Coles, Compressed, Csr, Dense, DropMember, Encoder, Features, Grace, Graph, Inputs,

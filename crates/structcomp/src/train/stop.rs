@@ -1,22 +1,11 @@
 //! When training has got as far as it should, measured without labels.
 
 use super::Trainer;
+use crate::Stop;
 use crate::matrix::{View, column_sums, sum_of_products, symmetric_product};
-use serde::{Deserialize, Serialize};
 
 /// Rows whose effective rank is measured.
 pub(super) const SAMPLE: usize = 32;
-
-/// When training stops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stop {
-    /// After all epochs.
-    #[default]
-    Epochs,
-    /// When it has settled, by a measure that needs no labels: [`Epoch::settled`](super::Epoch::settled).
-    Auto,
-}
 
 impl Trainer<'_> {
     /// Whether all epochs are done, training has settled and is to stop then, or it has run out of patience.

@@ -1,6 +1,7 @@
 //! When training stops, and how it continues.
 
 use super::*;
+use crate::Stop;
 use crate::{
     Activation, CcaSsg, Compressed, Dense, EncoderKind, Features, Graph, Inputs, Model, Partition, Seed,
 };
@@ -54,7 +55,7 @@ fn where_nothing_is_measured_training_does_not_stop_by_itself() {
     assert_eq!(trainer.settled(), [0.0; 4]);
     let auto = Training { stop: Stop::Auto, ..gcn };
     let error = trained_by(&auto, Inputs::Nodes(&x), &graph, Seed(0)).err().unwrap();
-    assert!(error.to_string().contains("not available for sce"), "{error}");
+    assert!(error.to_string().contains("not available for SCE"), "{error}");
 }
 
 #[test]

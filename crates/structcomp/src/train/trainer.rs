@@ -1,10 +1,10 @@
 //! The training loop, as in the paper: batch, forward, loss, gradient, update; then the weights as an encoder.
 
-use super::plan::Plan;
-use super::{Stop, Training, stop};
+use super::stop;
 use crate::engine::{Cpu, Engine, Outcome, State};
+use crate::plan::Plan;
 use crate::sample::{Inputs, Sampler, Views, sampler};
-use crate::{Encoder, Error, Features, Graph, OwnObjective, Result, Seed};
+use crate::{Encoder, Error, Features, Graph, OwnObjective, Result, Seed, Stop, Training};
 use serde::Serialize;
 
 /// An epoch as it is reported.
@@ -53,8 +53,8 @@ impl<'a> Trainer<'a> {
         let measurable = plan.sampling.views == Views::One && !plan.batch_norm;
         let sample = sampler.fixed().filter(|_| measurable).map(|x| x.spread_rows(stop::SAMPLE));
         if plan.stop == Stop::Auto && !plan.agrees && sample.is_none() {
-            let name = plan.model.name();
-            return Err(Error::Input(format!("stopping by itself is not available for {name}; set epochs")));
+            let title = plan.model.title();
+            return Err(Error::Input(format!("automatic stopping is not available for {title}; set epochs")));
         }
         let engine = Cpu::new(&plan, seed, plan.epochs * sampler.steps(), loss);
         Ok(Self {
@@ -103,7 +103,7 @@ impl<'a> Trainer<'a> {
             true => Ok(()),
             false => Err(Error::Input(format!(
                 "training {} diverged in epoch {} (non-finite loss); lower the learning rate",
-                self.plan.model.name(),
+                self.plan.model.title(),
                 epoch + 1
             ))),
         }

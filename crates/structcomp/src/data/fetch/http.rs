@@ -1,9 +1,9 @@
-//! One file over HTTP: resumed where it was cut off, tried again, checked, and only then named.
+//! Downloads a file over HTTP: with resumption and retries, verified before it gets its name.
 
 use super::FetchOptions;
 use crate::{
     Error, Result,
-    data::named::{File, Progress, Stage, hash_file},
+    data::named::{File, FileStage, Progress, hash_file},
     human_bytes,
 };
 use std::{
@@ -15,10 +15,10 @@ use std::{
 };
 use ureq::{Agent, Body, http::Response};
 
-/// Downloads `file` to `target`; gives its size and SHA-256.
+/// Downloads `file` to `target`; returns its size and SHA-256.
 ///
-/// What has come so far is in `NAME.part`, and the server's ETag for it in `NAME.part.etag`. Both
-/// stay for the next run when this one fails on the way.
+/// Data received so far is in `NAME.part`, and its ETag in `NAME.part.etag`. Both are kept for the next
+/// run if this one fails.
 pub(super) fn download(
     file: &File,
     target: &Path,
@@ -38,7 +38,7 @@ pub(super) fn download(
 fn address(file: &File, options: &FetchOptions) -> Result<String> {
     let url = file.url.as_deref().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else {
-        return Err(Error::Input(format!("{} has no address to fetch it from", file.name)));
+        return Err(Error::Input(format!("{} has no URL", file.name)));
     };
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     Ok(match &options.base_url {
@@ -50,10 +50,10 @@ fn address(file: &File, options: &FetchOptions) -> Result<String> {
 fn agent(url: &str, options: &FetchOptions) -> Agent {
     Agent::config_builder()
         .user_agent(concat!("structcomp/", env!("CARGO_PKG_VERSION")))
-        // Sizes, ranges and checksums are all about the file as published.
+        // Sizes, ranges and checksums refer to the file as published.
         .accept_encoding("identity")
         .http_status_as_error(false)
-        // A redirect must not lead from HTTPS to plain HTTP: not every file has a checksum on record.
+        // A redirect must not lead from HTTPS to HTTP, as not every file has a known checksum.
         .https_only(url.starts_with("https://"))
         .timeout_resolve(Some(options.connect_timeout))
         .timeout_connect(Some(options.connect_timeout))
@@ -72,30 +72,30 @@ struct Transfer<'a> {
 }
 
 /// Why an attempt ended early.
-enum Stop {
-    /// Trying again may help.
+enum Broken {
+    /// Retrying may help.
     Passing(String),
-    /// It will not.
+    /// Retrying does not help.
     Final(Error),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for Broken {
     fn from(error: Error) -> Self {
         Self::Final(error)
     }
 }
 
 impl Transfer<'_> {
-    /// Attempts until the file is whole. Only attempts that bring nothing new use up the retries,
-    /// so that a large file survives any number of cut-offs.
+    /// Retries until the file is complete. Only attempts without progress count, so that a large file
+    /// survives any number of interruptions.
     fn run(&mut self, options: &FetchOptions) -> Result<()> {
         let mut reached = self.partial.length();
         let mut idle = 0;
         loop {
             let what = match self.attempt() {
                 Ok(()) => return Ok(()),
-                Err(Stop::Final(error)) => return Err(error),
-                Err(Stop::Passing(what)) => what,
+                Err(Broken::Final(error)) => return Err(error),
+                Err(Broken::Passing(what)) => what,
             };
             let length = self.partial.length();
             idle = if length > reached { 0 } else { idle + 1 };
@@ -107,7 +107,7 @@ impl Transfer<'_> {
         }
     }
 
-    fn attempt(&mut self) -> Result<(), Stop> {
+    fn attempt(&mut self) -> Result<(), Broken> {
         let have = self.usable()?;
         if have > 0 && Some(have) == self.file.bytes {
             return Ok(());
@@ -129,8 +129,8 @@ impl Transfer<'_> {
         self.receive(response.into_body(), out, start, total)
     }
 
-    /// How much of an earlier attempt can be built on. Without a checksum on record only the ETag
-    /// tells whether the rest still belongs to it.
+    /// Number of bytes of an earlier attempt that can be resumed. Without a known checksum, only the ETag
+    /// tells whether the file is still the same.
     fn usable(&self) -> Result<u64> {
         let have = self.partial.length();
         let checkable = self.file.sha256.is_some() || self.partial.etag().is_some();
@@ -141,26 +141,26 @@ impl Transfer<'_> {
         Ok(0)
     }
 
-    fn request(&self, have: u64) -> Result<Response<Body>, Stop> {
+    fn request(&self, have: u64) -> Result<Response<Body>, Broken> {
         let mut request = self.agent.get(&self.url);
         if have > 0 {
             request = request.header("Range", format!("bytes={have}-"));
-            // If-Range takes strong validators only; a weak one is compared in the answer.
+            // If-Range takes only strong validators; a weak one is compared in the response.
             if let Some(etag) = self.partial.etag().filter(|etag| !etag.starts_with("W/")) {
                 request = request.header("If-Range", etag);
             }
         }
         request.call().map_err(|error| match error {
-            ureq::Error::Timeout(_) | ureq::Error::Protocol(_) => Stop::Passing(error.to_string()),
+            ureq::Error::Timeout(_) | ureq::Error::Protocol(_) => Broken::Passing(error.to_string()),
             ureq::Error::Io(ref io) if io.kind() != io::ErrorKind::ConnectionRefused => {
-                Stop::Passing(error.to_string())
+                Broken::Passing(error.to_string())
             }
-            _ => Stop::Final(self.failed(error.to_string())),
+            _ => Broken::Final(self.failed(error.to_string())),
         })
     }
 
-    /// Checks that a partial answer continues what is there, and gives where it starts.
-    fn accept_range(&self, response: &Response<Body>, have: u64) -> Result<u64, Stop> {
+    /// Checks that a partial response continues the existing data; returns its start.
+    fn accept_range(&self, response: &Response<Body>, have: u64) -> Result<u64, Broken> {
         let range = header(response, "content-range").unwrap_or_default();
         let starts_here = range.starts_with(&format!("bytes {have}-"));
         let same = match (self.partial.etag(), header(response, "etag")) {
@@ -170,35 +170,35 @@ impl Transfer<'_> {
         if have > 0 && starts_here && same {
             return Ok(have);
         }
-        let what = if same { "the server sent another range" } else { "the file changed on the server" };
+        let what = if same { "the server sent a different range" } else { "the file changed on the server" };
         Err(self.start_over(what)?)
     }
 
-    /// Drops what is there, so that the next attempt asks for the whole file.
-    fn start_over(&self, what: &str) -> Result<Stop> {
+    /// Discards the data so far, so that the next attempt requests the whole file.
+    fn start_over(&self, what: &str) -> Result<Broken> {
         self.partial.remove()?;
-        Ok(Stop::Passing(what.to_owned()))
+        Ok(Broken::Passing(what.to_owned()))
     }
 
-    fn refused(&self, status: u16) -> Stop {
+    fn refused(&self, status: u16) -> Broken {
         let what = format!("the server answered with status {status}");
         match status {
-            408 | 429 | 500..=599 => Stop::Passing(what),
-            _ => Stop::Final(self.failed(what)),
+            408 | 429 | 500..=599 => Broken::Passing(what),
+            _ => Broken::Final(self.failed(what)),
         }
     }
 
-    fn check_size(&self, total: Option<u64>) -> Result<(), Stop> {
+    fn check_size(&self, total: Option<u64>) -> Result<(), Broken> {
         match (self.file.bytes, total) {
             (Some(expected), Some(total)) if expected != total => {
                 self.partial.remove()?;
-                Err(Stop::Final(self.failed(format!("the server has {total} bytes, expected {expected}"))))
+                Err(Broken::Final(self.failed(format!("the server has {total} bytes, expected {expected}"))))
             }
             _ => Ok(()),
         }
     }
 
-    fn receive(&mut self, body: Body, mut out: fs::File, start: u64, total: Option<u64>) -> Result<(), Stop> {
+    fn receive(&mut self, body: Body, mut out: fs::File, start: u64, total: Option<u64>) -> Result<(), Broken> {
         let total = total.or(self.file.bytes);
         let (mut body, mut done) = (body.into_reader(), start);
         let mut buffer = vec![0; 1 << 17];
@@ -215,12 +215,10 @@ impl Transfer<'_> {
             if total.is_some_and(|total| done > total) {
                 self.partial.remove()?;
                 let expected = total.unwrap_or_default();
-                return Err(Stop::Final(
-                    self.failed(format!("the server sends more than the {expected} bytes")),
-                ));
+                return Err(Broken::Final(self.failed(format!("the server sent more than {expected} bytes"))));
             }
             out.write_all(&buffer[..read]).map_err(Error::io(&self.partial.path))?;
-            (self.progress)(Progress { file: &self.file.name, stage: Stage::Download, done, total });
+            (self.progress)(Progress { file: &self.file.name, stage: FileStage::Download, done, total });
         }
         if total.is_some_and(|total| done < total) {
             return Err(self.cut_off(done, total, "the connection ended early"));
@@ -229,18 +227,18 @@ impl Transfer<'_> {
         Ok(())
     }
 
-    fn cut_off(&self, done: u64, total: Option<u64>, what: &str) -> Stop {
+    fn cut_off(&self, done: u64, total: Option<u64>, what: &str) -> Broken {
         let of = total.map(|total| format!(" of {}", human_bytes(total))).unwrap_or_default();
-        Stop::Passing(format!("cut off after {}{of}: {what}", human_bytes(done)))
+        Broken::Passing(format!("interrupted after {}{of}: {what}", human_bytes(done)))
     }
 
-    /// Compares the whole file with the record; a wrong one is not kept.
+    /// Verifies the complete file; a wrong one is deleted.
     fn check(&mut self) -> Result<String> {
         let found = hash_file(&self.partial.path, &self.file.name, self.progress)?;
         match &self.file.sha256 {
             Some(expected) if *expected != found => {
                 self.partial.remove()?;
-                Err(self.failed(format!("what came has SHA-256 {found}, expected {expected}")))
+                Err(self.failed(format!("the download has SHA-256 {found}, expected {expected}")))
             }
             _ => Ok(found),
         }
@@ -251,7 +249,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Whether a refused range starts right behind the last byte: then nothing is lacking.
+/// Whether a rejected range starts at the end of the file, so that nothing is missing.
 fn is_end(response: &Response<Body>, have: u64) -> bool {
     header(response, "content-range").is_some_and(|range| range == format!("bytes */{have}"))
 }
@@ -260,7 +258,7 @@ fn header(response: &Response<Body>, name: &str) -> Option<String> {
     response.headers().get(name)?.to_str().ok().map(str::to_owned)
 }
 
-/// A file on its way: its bytes so far and the ETag they belong to.
+/// A partial download: the data so far and its ETag.
 struct Partial {
     path: PathBuf,
     etag: PathBuf,
@@ -285,7 +283,7 @@ impl Partial {
         Some(etag).filter(|etag| !etag.is_empty() && etag.bytes().all(|byte| byte.is_ascii_graphic()))
     }
 
-    /// Starts over. The old bytes go before the new ETag comes: it must never vouch for them.
+    /// Starts over. The old data is deleted before the new ETag is written, which must never refer to it.
     fn create(&self, etag: Option<String>) -> Result<fs::File> {
         self.remove()?;
         let file = fs::File::create(&self.path).map_err(Error::io(&self.path))?;

@@ -1,9 +1,9 @@
-//! Zip archives, unpacked without trusting them.
+//! Extracts untrusted zip archives.
 
 use crate::{
     Error, Result,
     atomic::AtomicFile,
-    data::named::{File, Progress, Stage},
+    data::named::{File, FileStage, Progress},
 };
 use std::{
     fs,
@@ -12,21 +12,21 @@ use std::{
 };
 use zip::{ZipArchive, read::ZipFile};
 
-/// An archive may not claim to hold more than this many times its own size. Deflate reaches 1000 on
-/// zeros; files of numbers stay far below.
+/// Highest accepted compression ratio of an archive. Deflate reaches 1000 on zeros; numeric data stays
+/// far below this.
 const LARGEST_RATIO: u64 = 100;
 
-type Archive = ZipArchive<BufReader<fs::File>>;
+type Zip = ZipArchive<BufReader<fs::File>>;
 
-/// A file inside the archive, found to be harmless.
+/// A member of the archive that is safe to extract.
 struct Member {
     index: usize,
     name: String,
     bytes: u64,
 }
 
-/// Unpacks into `folder` whatever lies beside the `needed` files, so that those get the names they
-/// should have, whichever folder of the archive they are in. Nothing is written unless all is well.
+/// Extracts the folder of the archive that contains the `needed` files into `folder`. Writes nothing
+/// unless the whole archive is acceptable.
 pub(super) fn unpack(
     path: &Path,
     folder: &Path,
@@ -44,7 +44,7 @@ pub(super) fn unpack(
     Ok(())
 }
 
-fn members(archive: &mut Archive, path: &Path, packed: u64) -> Result<Vec<Member>> {
+fn members(archive: &mut Zip, path: &Path, packed: u64) -> Result<Vec<Member>> {
     let mut members = Vec::new();
     let mut total = 0u64;
     for index in 0..archive.len() {
@@ -56,13 +56,13 @@ fn members(archive: &mut Archive, path: &Path, packed: u64) -> Result<Vec<Member
         }
     }
     if total / LARGEST_RATIO > packed {
-        let what = format!("claims to hold {total} bytes in {packed}; that is not credible");
+        let what = format!("claims {total} bytes of contents in {packed} bytes, an implausible ratio");
         return Err(Error::format(path, what));
     }
     Ok(members)
 }
 
-/// The member's name, if it leads nowhere outside the folder on any system.
+/// The name of a member, if it stays inside the folder on every operating system.
 fn harmless(member: &ZipFile<'_, BufReader<fs::File>>, path: &Path) -> Result<String> {
     let name = member.name().map_err(|error| broken(path, &error))?.into_owned();
     let inside = name.trim_end_matches('/').split('/').all(|part| !matches!(part, "" | "." | ".."));
@@ -72,19 +72,19 @@ fn harmless(member: &ZipFile<'_, BufReader<fs::File>>, path: &Path) -> Result<St
     }
     Err(Error::format(
         path,
-        format!("the member {name:?} could be written outside the folder; nothing unpacked"),
+        format!("member {name:?} would be written outside the folder; nothing was extracted"),
     ))
 }
 
-/// The members in the folder of the archive where the needed files are, named from there.
+/// The members in the same folder of the archive as the needed files, with names relative to it.
 fn beside(members: Vec<Member>, needed: &[&File], path: &Path) -> Result<Vec<Member>> {
-    let lacks = |file: &File| Error::format(path, format!("does not hold {}", file.name));
+    let lacks = |file: &File| Error::format(path, format!("does not contain {}", file.name));
     let Some(first) = needed.first() else { return Ok(members) };
     let prefix = |member: &Member| {
         let prefix = member.name.strip_suffix(&first.name)?;
         (prefix.is_empty() || prefix.ends_with('/')).then(|| prefix.to_owned())
     };
-    // The shortest, so that a copy in a folder further down does not count.
+    // The shortest prefix, so that a copy in a subfolder is ignored.
     let prefix = members.iter().filter_map(prefix).min_by_key(String::len).ok_or_else(|| lacks(first))?;
     let inside = |mut member: Member| {
         member.name = member.name.strip_prefix(&prefix)?.to_owned();
@@ -98,7 +98,7 @@ fn beside(members: Vec<Member>, needed: &[&File], path: &Path) -> Result<Vec<Mem
 }
 
 fn extract(
-    archive: &mut Archive,
+    archive: &mut Zip,
     member: &Member,
     path: &Path,
     folder: &Path,
@@ -117,17 +117,17 @@ fn extract(
         done += read as u64;
         out.write_all(&buffer[..read]).map_err(Error::io(out.path()))?;
         let total = Some(member.bytes);
-        progress(Progress { file: &member.name, stage: Stage::Unpack, done, total });
+        progress(Progress { file: &member.name, stage: FileStage::Unpack, done, total });
     }
     if done != member.bytes {
-        let what = format!("the member {} does not have the {} bytes it claims", member.name, member.bytes);
+        let what = format!("member {} does not have the {} bytes it claims", member.name, member.bytes);
         return Err(Error::format(path, what));
     }
     out.commit()
 }
 
 fn broken(path: &Path, error: &dyn std::fmt::Display) -> Error {
-    let what = format!("cannot be unpacked: {error}; remove it to fetch it again");
+    let what = format!("cannot be extracted: {error}; delete it to download it again");
     Error::format(path, what)
 }
 
@@ -140,7 +140,7 @@ mod tests {
         File { name: name.into(), url: None, bytes: None, sha256: None, optional: false }
     }
 
-    /// Writes the archive, unpacks it into `out` beside it, and gives the sorted paths that came.
+    /// Writes the archive, extracts it into `out`, and returns the sorted paths of the result.
     fn unpacked(archive: &[u8], wanted: &[&str]) -> Result<Vec<String>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.zip");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_inside_the_archive_is_taken_off() {
+    fn the_folder_inside_the_archive_is_stripped() {
         let archive = packed(&[("arxiv/raw/edge.csv.gz", b"1"), ("arxiv/note", b"2"), ("__MACOSX/x", b"3")]);
         assert_eq!(unpacked(&archive, &["raw/edge.csv.gz"]).unwrap(), ["out/note", "out/raw/edge.csv.gz"]);
         let flat = packed(&[("role.json", b"{}"), ("old/role.json", b"{}")]);
@@ -189,18 +189,21 @@ mod tests {
     fn an_archive_without_the_needed_files_is_refused() {
         let archive = packed(&[("arxiv/raw/edge.csv.gz", b"1"), ("arxiv/xraw/feat", b"")]);
         let error = unpacked(&archive, &["raw/edge.csv.gz", "raw/feat"]).unwrap_err();
-        assert!(error.to_string().contains("does not hold raw/feat"), "{error}");
+        assert!(error.to_string().contains("does not contain raw/feat"), "{error}");
         assert!(unpacked(&archive, &["feat.gz"]).is_err());
         assert!(
-            unpacked(b"no archive", &["a"]).unwrap_err().to_string().contains("remove it to fetch it again")
+            unpacked(b"no archive", &["a"])
+                .unwrap_err()
+                .to_string()
+                .contains("delete it to download it again")
         );
     }
 
     #[test]
     fn members_that_lead_outside_are_refused() {
         for name in ["../evil", "a/../../evil", "/evil", "a\\..\\evil", "C:evil", "a//evil"] {
-            // Written under a tame name of the same length, then renamed in the raw bytes: a writer
-            // may refuse or mend such names.
+            // Written under a harmless name of the same length and renamed in the raw bytes, as a writer may
+            // refuse or change such names.
             let tame = "x".repeat(name.len());
             let mut archive = packed(&[("good", b"1"), (&tame, b"2")]);
             let places: Vec<usize> = (0..archive.len() - tame.len())
@@ -222,14 +225,14 @@ mod tests {
     }
 
     #[test]
-    fn bombs_and_false_sizes_are_refused() {
+    fn zip_bombs_and_wrong_sizes_are_refused() {
         let bomb = packed(&[("good", &vec![0; 1 << 20])]);
-        assert!(unpacked(&bomb, &["good"]).unwrap_err().to_string().contains("not credible"));
+        assert!(unpacked(&bomb, &["good"]).unwrap_err().to_string().contains("implausible ratio"));
         let honest = packed(&[("good", b"twelve bytes")]);
         assert_eq!(unpacked(&honest, &["good"]).unwrap(), ["out/good"]);
         let mut lying = honest;
         let entry = lying.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
-        // The uncompressed size is 24 bytes into the directory's entry.
+        // The uncompressed size is at offset 24 of the directory entry.
         assert_eq!(lying[entry + 24], 12);
         lying[entry + 24] = 5;
         assert!(unpacked(&lying, &["good"]).is_err());

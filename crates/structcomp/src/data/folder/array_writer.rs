@@ -1,10 +1,10 @@
-//! numpy arrays written piece by piece, their length known only at the end.
+//! Writes NumPy arrays in pieces; their length is known only at the end.
 
 use crate::{Error, Result, atomic::AtomicFile};
 use bytemuck::Pod;
 use std::path::Path;
 
-/// A `.npy` file in the making.
+/// A `.npy` file being written.
 pub(crate) struct ArrayWriter {
     file: AtomicFile,
     descr: &'static str,
@@ -12,29 +12,28 @@ pub(crate) struct ArrayWriter {
     bytes: u64,
 }
 
-/// Room for the header, which is written last: every shape of two numbers fits.
+/// Space for the header, which is written last; enough for any shape of two numbers.
 const HEADER: usize = 128;
 
 impl ArrayWriter {
-    /// Starts an array of items that numpy calls `descr`, such as `<f4`.
+    /// Starts an array of items of the NumPy type `descr`, such as `<f4`.
     pub(crate) fn create<T: Pod>(path: impl AsRef<Path>, descr: &'static str) -> Result<Self> {
         let mut file = AtomicFile::create(path)?;
         file.write(&[0; HEADER])?;
         Ok(Self { file, descr, item: size_of::<T>() as u64, bytes: 0 })
     }
 
-    /// Appends items.
     pub(crate) fn push<T: Pod>(&mut self, items: &[T]) -> Result<()> {
         let bytes = bytemuck::cast_slice(items);
         self.bytes += bytes.len() as u64;
         self.file.write(bytes)
     }
 
-    /// Writes the header and puts the file into its place.
+    /// Writes the header and renames the file to its final path.
     pub(crate) fn finish(mut self, shape: &[u64]) -> Result<()> {
         let items = shape.iter().try_fold(self.item, |product, &extent| product.checked_mul(extent));
         if items != Some(self.bytes) {
-            let what = format!("{} bytes were written for the shape {shape:?}", self.bytes);
+            let what = format!("{} bytes were written for shape {shape:?}", self.bytes);
             return Err(Error::format(self.file.path(), what));
         }
         self.file.write_at(0, &header(self.descr, shape))?;

@@ -1,10 +1,10 @@
-//! The users' names for nodes, one a line.
+//! The file of node ids, one per line.
 
 use crate::{Error, NodeIds, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What the lines of the file are.
+/// The kind of ids in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum IdKind {
@@ -12,7 +12,7 @@ pub(super) enum IdKind {
     Names,
 }
 
-/// One id a line. Names with line breaks or backslashes have these escaped by a backslash.
+/// Writes one id per line. Line breaks and backslashes are escaped with a backslash.
 pub(super) fn save(path: &Path, ids: &NodeIds) -> Result<Option<IdKind>> {
     let (kind, text): (_, String) = match ids {
         NodeIds::Implicit => return Ok(None),
@@ -23,7 +23,7 @@ pub(super) fn save(path: &Path, ids: &NodeIds) -> Result<Option<IdKind>> {
     Ok(Some(kind))
 }
 
-/// Reads what [`save`] wrote.
+/// Reads a file written by [`save`].
 pub(super) fn read(path: &Path, kind: IdKind, nodes: usize) -> Result<NodeIds> {
     let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
     let lines = text.strip_suffix('\n').map_or_else(Vec::new, |text| text.split('\n').collect());
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_any_letters_come_back() {
+    fn names_with_any_characters_read_back_equal() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ids.txt");
         let names = ["", "two\nlines", "back\\slash", "\\n", "\r", "é ü"].map(Box::from).to_vec();

@@ -1,4 +1,4 @@
-//! A dataset folder, read back and checked.
+//! Reads and validates a dataset folder.
 
 use super::{
     DATA, FEATURES, FeatureFiles, GRAPH, IDS, INDICES, INDPTR, LABELS, LabelFile, MANIFEST, Manifest, SPLITS,
@@ -20,10 +20,7 @@ pub(super) fn read(folder: &Path, options: &Options) -> Result<Parts> {
     let budget = &options.budget;
     let graph = Graph::open(folder.join(GRAPH))?;
     if (graph.nodes() as u64, graph.edges() as u64) != (manifest.nodes, manifest.edges) {
-        let what = format!(
-            "speaks of {} nodes and {} edges, not of those in {GRAPH}",
-            manifest.nodes, manifest.edges
-        );
+        let what = format!("has {} nodes and {} edges, unlike {GRAPH}", manifest.nodes, manifest.edges);
         return Err(Error::format(folder.join(MANIFEST), what));
     }
     let features = match manifest.features {
@@ -32,7 +29,7 @@ pub(super) fn read(folder: &Path, options: &Options) -> Result<Parts> {
             let path = part(FEATURES);
             let matrix = npy::open_matrix(&path, budget)?;
             if matrix.cols() as u64 != width {
-                return Err(Error::format(path, format!("has {} columns, not {width}", matrix.cols())));
+                return Err(Error::format(path, format!("has {} columns, expected {width}", matrix.cols())));
             }
             Some(Features::Dense(matrix))
         }
@@ -68,7 +65,7 @@ fn read_numbers(path: &Path, budget: &Budget) -> Result<Vec<i64>> {
 }
 
 fn read_sparse([indptr, indices, data]: [PathBuf; 3], width: u64, budget: &Budget) -> Result<Csr> {
-    let negative = |path: &Path| Error::format(path, "holds a number that is negative or too large");
+    let negative = |path: &Path| Error::format(path, "contains a number that is negative or too large");
     let offsets =
         read_numbers(&indptr, budget)?.into_iter().map(u64::try_from).collect::<Result<Vec<u64>, _>>();
     let columns =

@@ -1,4 +1,4 @@
-//! Whether a saved dataset comes back, and what a damaged folder ends in.
+//! A saved dataset reads back equal, and a damaged folder is an error.
 
 use super::*;
 use crate::{
@@ -43,7 +43,7 @@ fn assert_comes_back(data: &Dataset) {
 }
 
 #[test]
-fn a_whole_dataset_comes_back() {
+fn a_dataset_reads_back_equal() {
     assert_comes_back(&dataset());
     let bare = Dataset { features: None, labels: None, splits: vec![], ids: NodeIds::Implicit, ..dataset() };
     assert_comes_back(&bare);
@@ -52,11 +52,11 @@ fn a_whole_dataset_comes_back() {
 }
 
 #[test]
-fn a_file_cut_short_or_missing_is_an_error() {
+fn a_truncated_or_missing_file_is_an_error() {
     let (_folder, path) = saved(&dataset());
     for name in FILES.iter().filter(|name| path.join(name).exists()) {
         let whole = std::fs::read(path.join(name)).unwrap();
-        // The last byte of a text file is only its line end.
+        // The last byte of a text file is only a line feed.
         for length in [0, 1, whole.len() / 2, whole.len() - 2] {
             std::fs::write(path.join(name), &whole[..length]).unwrap();
             assert!(open(&path, &Options::default()).is_err(), "{name} cut to {length}");
@@ -89,7 +89,7 @@ fn a_manifest_that_disagrees_with_the_files_is_refused() {
 }
 
 #[test]
-fn splits_are_checked_again() {
+fn splits_are_validated() {
     let (_folder, path) = saved(&dataset());
     let splits = std::fs::read_to_string(path.join(SPLITS)).unwrap();
     for wrong in ["[0,0]", "[0,6]", "[0,5]"] {
@@ -127,7 +127,7 @@ fn any_dataset() -> impl Strategy<Value = Dataset> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn any_dataset_comes_back(data in any_dataset()) {
+    fn any_dataset_reads_back_equal(data in any_dataset()) {
         assert_comes_back(&data);
     }
 }

@@ -1,4 +1,4 @@
-//! Folders that appear whole or not at all.
+//! Atomic writes of folders: a folder appears complete or not at all.
 
 use super::{FILES, MANIFEST, Manifest};
 use crate::{Error, Result};
@@ -8,15 +8,15 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A dataset folder written under a temporary name beside its place and renamed at the end.
+/// A dataset folder written under a temporary name next to the target and renamed at the end.
 pub(crate) struct FolderWriter {
     folder: TempDir,
     target: PathBuf,
 }
 
 impl FolderWriter {
-    /// Starts the folder that is to become `target`: a new or an empty one, or a dataset folder
-    /// that holds nothing else, which is replaced.
+    /// Starts writing `target`, which must not exist, be empty, or be a dataset folder without other files,
+    /// which is replaced.
     pub(crate) fn create(target: &Path) -> Result<Self> {
         check_target(target)?;
         let parent = match target.parent() {
@@ -26,19 +26,19 @@ impl FolderWriter {
         fs::create_dir_all(parent).map_err(Error::io(parent))?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".structcomp-").suffix(".part");
-        // Like any folder a program makes, not private like a temporary one; the umask holds.
+        // Temporary folders are private by default; this one gets the usual mode, subject to the umask.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
         let folder = builder.tempdir_in(parent).map_err(Error::io(target))?;
         Ok(Self { folder, target: target.to_owned() })
     }
 
-    /// Where a file of the folder is to be written now.
+    /// Temporary path of a file of the folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes `dataset.json` and puts the folder into its place.
+    /// Writes `dataset.json` and renames the folder.
     pub(crate) fn finish(self, manifest: &Manifest) -> Result<()> {
         let path = self.file(MANIFEST);
         let text = serde_json::to_string_pretty(manifest).map_err(|error| Error::Input(error.to_string()))?;
@@ -54,7 +54,7 @@ impl FolderWriter {
             }
             return Err(Error::io(&self.target)(error));
         }
-        // It has moved, so there is nothing left to delete.
+        // The folder has been renamed, so there is nothing to delete.
         let _ = self.folder.keep();
         replaced.map_or(Ok(()), |replaced| fs::remove_dir_all(&replaced).map_err(Error::io(&replaced)))
     }
@@ -65,7 +65,7 @@ fn check_target(target: &Path) -> Result<()> {
         return Ok(());
     }
     if !target.is_dir() {
-        return Err(Error::format(target, "is a file; name a folder to write"));
+        return Err(Error::format(target, "is a file; choose a folder to write"));
     }
     let mut names = Vec::new();
     for entry in fs::read_dir(target).map_err(Error::io(target))? {
@@ -75,10 +75,14 @@ fn check_target(target: &Path) -> Result<()> {
     match foreign {
         None if names.is_empty() => Ok(()),
         None => Manifest::read(target).map(|_| ()).map_err(|error| {
-            Error::format(target, format!("is not empty and not a dataset folder ({error}); name another"))
+            Error::format(
+                target,
+                format!("is not empty and not a dataset folder ({error}); choose another folder"),
+            )
         }),
         Some(name) => {
-            let what = format!("holds '{name}', which is no part of a dataset folder; name another folder");
+            let what =
+                format!("contains '{name}', which is not part of a dataset folder; choose another folder");
             Err(Error::format(target, what))
         }
     }
@@ -123,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_given_up_leaves_nothing_behind() {
+    fn an_abandoned_folder_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
         let writer = FolderWriter::create(&folder.path().join("data")).unwrap();
         fs::write(writer.file("graph.scg"), "half").unwrap();

@@ -1,75 +1,75 @@
-//! Whether the files of a named dataset are what was published.
+//! Verifies the files of named datasets.
 
 use super::{File, NamedDataset};
 use crate::{Error, Result, data::hex};
 use sha2::{Digest, Sha256};
 use std::{fs, io::Read, path::Path};
 
-/// How far the work on one file is.
+/// Progress of the work on one file.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// The file's name in the dataset's folder.
+    /// Name in the dataset's folder.
     pub file: &'a str,
-    /// What is being done with it.
-    pub stage: Stage,
+    /// The current operation.
+    pub stage: FileStage,
     /// Bytes done so far.
     pub done: u64,
-    /// Bytes in all, where known.
+    /// Bytes in total, if known.
     pub total: Option<u64>,
 }
 
-/// What is being done with a file.
+/// The current operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// It comes over the network.
+pub enum FileStage {
+    /// Downloading.
     Download,
-    /// Its checksum is computed.
+    /// Computing the checksum.
     Check,
-    /// It is taken out of an archive.
+    /// Extracting from an archive.
     Unpack,
 }
 
-/// What was found out about a file.
+/// The result for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Its name in the dataset's folder.
+    /// Name in the dataset's folder.
     pub name: String,
     /// Whether the dataset can be read without it.
     pub optional: bool,
-    /// How it compares with the record.
+    /// How the file compares to the published one.
     pub state: FileState,
 }
 
-/// How a file compares with the record.
+/// How a file compares to the published one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// Size and checksum are those on record.
+    /// Size and checksum are correct.
     Ok,
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// The size is another.
+    /// The size is wrong.
     SizeDiffers {
-        /// Bytes on record.
+        /// Published size in bytes.
         expected: u64,
-        /// Bytes the file has.
+        /// Actual size in bytes.
         found: u64,
     },
-    /// The checksum is another.
+    /// The checksum is wrong.
     ChecksumDiffers {
-        /// SHA-256 on record.
+        /// Published SHA-256.
         expected: String,
-        /// SHA-256 of the file.
+        /// Actual SHA-256.
         found: String,
     },
-    /// The file is there, but no checksum is on record to compare it with.
+    /// The file exists, but its checksum is not known in advance.
     NotOnRecord {
-        /// SHA-256 of the file.
+        /// Actual SHA-256.
         found: String,
     },
 }
 
 impl Verified {
-    /// Whether something is wrong: a needed file is missing, or any file differs from the record.
+    /// Whether this is an error: a required file is missing, or a file differs from the published one.
     pub fn is_fault(&self) -> bool {
         match self.state {
             FileState::Ok | FileState::NotOnRecord { .. } => false,
@@ -89,14 +89,14 @@ impl std::fmt::Display for FileState {
                 write!(f, "has SHA-256 {found}, expected {expected}")
             }
             Self::NotOnRecord { found } => {
-                write!(f, "no checksum is on record; this file has SHA-256 {found}")
+                write!(f, "cannot be verified (no known checksum); its SHA-256 is {found}")
             }
         }
     }
 }
 
 impl NamedDataset {
-    /// Compares every file in the folder with the record.
+    /// Compares every file in the folder with the published one.
     pub fn verify(
         &self,
         data_dir: impl AsRef<Path>,
@@ -111,7 +111,7 @@ impl NamedDataset {
     }
 }
 
-/// How the file at `path` compares with the record.
+/// Compares the file at `path` with the published one.
 pub(crate) fn state_of(
     file: &File,
     path: &Path,
@@ -132,7 +132,7 @@ pub(crate) fn state_of(
     })
 }
 
-/// SHA-256 of a file in hexadecimal. Read piece by piece: some files are larger than memory.
+/// SHA-256 of a file in hexadecimal. Read in pieces, as some files are larger than memory.
 pub(crate) fn hash_file(path: &Path, name: &str, progress: &mut dyn FnMut(Progress<'_>)) -> Result<String> {
     let mut source = fs::File::open(path).map_err(Error::io(path))?;
     let total = source.metadata().map_err(Error::io(path))?.len();
@@ -146,7 +146,7 @@ pub(crate) fn hash_file(path: &Path, name: &str, progress: &mut dyn FnMut(Progre
         }
         hash.update(&buffer[..read]);
         done += read as u64;
-        progress(Progress { file: name, stage: Stage::Check, done, total: Some(total) });
+        progress(Progress { file: name, stage: FileStage::Check, done, total: Some(total) });
     }
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn hash_file(path: &Path, name: &str, progress: &mut dyn FnMut(Progre
 mod tests {
     use super::*;
 
-    /// What `printf abc | sha256sum` prints.
+    /// The output of `printf abc | sha256sum`.
     const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     fn file(bytes: Option<u64>, sha256: Option<&str>) -> File {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_of_a_file_is_told() {
+    fn every_state_of_a_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let mut seen = Vec::new();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn only_needed_files_are_a_fault_when_missing() {
+    fn only_missing_required_files_are_an_error() {
         let verified = |optional, state| Verified { name: "a".into(), optional, state };
         assert!(verified(false, FileState::Missing).is_fault());
         assert!(!verified(true, FileState::Missing).is_fault());

@@ -1,28 +1,27 @@
-//! The header of a `.npy` file: a Python dictionary literal, of which only three keys may occur.
+//! The header of a `.npy` file: a Python dictionary literal with exactly three keys.
 
-/// What an array's items are.
+/// The type of the items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DType {
     pub(crate) kind: Kind,
-    /// Bytes an item.
+    /// Bytes per item.
     pub(crate) size: usize,
     pub(crate) big_endian: bool,
 }
 
-/// What the bytes of an item mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,
     Signed,
     Unsigned,
     Float,
-    /// Bytes of text, padded with zeros.
+    /// Bytes, padded with zeros.
     Bytes,
     /// UTF-32 text, padded with zeros.
     Text,
 }
 
-/// What a header says, and where the data behind it starts.
+/// A header, and the start of the data after it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) dtype: DType,
@@ -32,26 +31,26 @@ pub(super) struct Header {
 }
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// The bytes before the dictionary in versions 2 and 3, the longest there are.
+/// Length of the prefix before the dictionary in versions 2 and 3, the longest.
 const PREFIX: usize = 12;
-/// Only structured arrays, which are not read, have long headers.
+/// Only structured arrays, which are not supported, have long headers.
 const MAX_HEADER: usize = 1 << 20;
-/// numpy itself makes no array of more dimensions.
+/// NumPy's own limit.
 const MAX_DIMENSIONS: usize = 64;
 
-/// Where the data starts, from the first bytes of a file; `None` while they are too few to tell.
+/// Start of the data, from the first bytes of a file; `None` if there are too few.
 pub(crate) fn data_start(bytes: &[u8]) -> Result<Option<usize>, String> {
     if bytes.iter().zip(MAGIC).any(|(a, b)| a != b) {
-        return Err("is not a numpy array (it does not start with \\x93NUMPY)".into());
+        return Err("is not a NumPy array (it does not start with \\x93NUMPY)".into());
     }
     match *bytes {
         [_, _, _, _, _, _, 1, _, a, b, ..] => Ok(Some(10 + u16::from_le_bytes([a, b]) as usize)),
         [_, _, _, _, _, _, 2 | 3, _, a, b, c, d, ..] => match u32::from_le_bytes([a, b, c, d]) as usize {
-            length if length > MAX_HEADER => Err(format!("has an absurd header of {length} bytes")),
+            length if length > MAX_HEADER => Err(format!("has an invalid header length of {length} bytes")),
             length => Ok(Some(PREFIX + length)),
         },
         [_, _, _, _, _, _, version, ..] if !(1..=3).contains(&version) => {
-            Err(format!("is numpy format version {version}; versions 1 to 3 are known"))
+            Err(format!("has NumPy format version {version}; versions 1 to 3 are supported"))
         }
         _ => Ok(None),
     }
@@ -59,7 +58,7 @@ pub(crate) fn data_start(bytes: &[u8]) -> Result<Option<usize>, String> {
 
 impl Header {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let cut = || "is cut short inside the header".to_owned();
+        let cut = || "is truncated inside the header".to_owned();
         let data_at = data_start(bytes)?.ok_or_else(cut)?;
         let text_at = if bytes[6] == 1 { 10 } else { PREFIX };
         let text = bytes.get(text_at..data_at).ok_or_else(cut)?;
@@ -85,9 +84,9 @@ impl Header {
             }
         }
         if !literal.rest.trim().is_empty() {
-            return Err("has a header that goes on after its end".into());
+            return Err("has trailing data in its header".into());
         }
-        let missing = |key| format!("has no '{key}' in its header");
+        let missing = |key| format!("has no key '{key}' in its header");
         Ok(Self {
             dtype: dtype.ok_or_else(|| missing("descr"))?,
             fortran: fortran.ok_or_else(|| missing("fortran_order"))?,
@@ -96,13 +95,13 @@ impl Header {
         })
     }
 
-    /// The bytes that the items take, unless they are too many to count.
+    /// Size of the data in bytes, unless it overflows.
     pub(super) fn data_size(&self) -> Option<u64> {
         self.shape.iter().try_fold(self.dtype.size as u64, |product, &extent| product.checked_mul(extent))
     }
 }
 
-/// What is left to read of the header's dictionary.
+/// The rest of the dictionary.
 struct Literal<'a> {
     rest: &'a str,
 }
@@ -122,7 +121,7 @@ impl<'a> Literal<'a> {
     fn expect(&mut self, token: &str) -> Result<(), String> {
         match self.accept(token) {
             true => Ok(()),
-            false => Err(format!("has a damaged header: expected '{token}' {}", self.place())),
+            false => Err(format!("has an invalid header: expected '{token}' {}", self.place())),
         }
     }
 
@@ -133,7 +132,7 @@ impl<'a> Literal<'a> {
 
     fn string(&mut self) -> Result<&'a str, String> {
         let quote = if self.accept("\"") { '"' } else { self.expect("'").map(|()| '\'')? };
-        let (text, rest) = self.rest.split_once(quote).ok_or("has an open quote in its header")?;
+        let (text, rest) = self.rest.split_once(quote).ok_or("has an unclosed quote in its header")?;
         self.rest = rest;
         Ok(text)
     }
@@ -152,9 +151,9 @@ impl<'a> Literal<'a> {
             self.rest = self.rest.trim_start();
             let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
             let (number, rest) = self.rest.split_at(digits);
-            shape.push(number.parse().map_err(|_| format!("has a damaged shape {}", self.place()))?);
+            shape.push(number.parse().map_err(|_| format!("has an invalid shape {}", self.place()))?);
             self.rest = rest;
-            // Python 2 wrote long integers as `10L`.
+            // Python 2 writes long integers as `10L`.
             self.accept("L");
             if !self.accept(",") {
                 self.expect(")")?;
@@ -166,7 +165,7 @@ impl<'a> Literal<'a> {
 
     fn dtype(&mut self) -> Result<DType, String> {
         if self.accept("[") || self.accept("(") || self.accept("{") {
-            return Err("is a structured array; save its columns one by one".into());
+            return Err("is a structured array, which is not supported; save its columns separately".into());
         }
         DType::parse(self.string()?)
     }
@@ -174,11 +173,11 @@ impl<'a> Literal<'a> {
 
 impl DType {
     fn parse(text: &str) -> Result<Self, String> {
-        let unknown = || format!("has items of type '{text}', which is not supported");
+        let unknown = || format!("has the unsupported type '{text}'");
         let mut letters = text.chars();
         let (order, letter) = (letters.next(), letters.next());
         if letter == Some('O') {
-            return Err("holds pickled Python objects, which are not read".into());
+            return Err("contains pickled Python objects, which are not supported".into());
         }
         let number = letters.as_str();
         let size: usize = number.parse().ok().filter(|_| !number.starts_with('+')).ok_or_else(unknown)?;
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_headers_are_refused() {
         let with = |descr: &str, order: &str, shape: &str| {
             header(&format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}}}"))
         };
@@ -230,7 +229,7 @@ mod tests {
         for descr in
             ["'<f16'", "'<c8'", "'|i4'", "'f4'", "'<M8[ns]'", "''", "'<f+4'", "'<U99999999999999999999'"]
         {
-            assert!(with(descr, "False", "(1,)").unwrap_err().contains("not supported"), "{descr}");
+            assert!(with(descr, "False", "(1,)").unwrap_err().contains("unsupported"), "{descr}");
         }
         assert!(with("'|O'", "False", "(1,)").unwrap_err().contains("pickled"));
         assert!(with("[('a', '<f4')]", "False", "(1,)").unwrap_err().contains("structured"));
@@ -246,7 +245,11 @@ mod tests {
         assert!(header("{'descr': '<f4', 'shape': ()}").unwrap_err().contains("fortran_order"));
         assert!(header("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x").is_err());
         assert!(header("{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}").is_err());
-        assert!(Header::parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").unwrap_err().contains("absurd"));
+        assert!(
+            Header::parse(b"\x93NUMPY\x02\x00\xff\xff\xff\xff")
+                .unwrap_err()
+                .contains("invalid header length")
+        );
         assert!(Header::parse(b"\x93NUMPY\x04\x00\x00\x00").unwrap_err().contains("version 4"));
     }
 }

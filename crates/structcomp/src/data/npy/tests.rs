@@ -1,4 +1,4 @@
-//! Arrays written byte by byte, whole and damaged. `tests/formats` has those that numpy wrote.
+//! Handwritten arrays, intact and damaged. `tests/formats` reads arrays written by NumPy.
 
 use super::*;
 
@@ -6,7 +6,7 @@ const ALL: Budget = Budget { bytes: 1 << 30 };
 
 pub(crate) fn file(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
-    // numpy pads so that the data is aligned.
+    // NumPy pads so that the data is aligned.
     let length = (10 + text.len() + 1).next_multiple_of(64) - 10;
     let text = format!("{text:<width$}\n", width = length - 1);
     [&b"\x93NUMPY\x01\x00"[..], &(length as u16).to_le_bytes(), text.as_bytes(), data].concat()
@@ -44,17 +44,14 @@ fn both_byte_orders_and_both_storage_orders_give_the_same_matrix() {
 }
 
 #[test]
-fn numbers_that_do_not_fit_are_named() {
+fn numbers_out_of_range_are_reported() {
     let doubles = |items: &[f64]| items.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let bytes = file("<f8", "False", "(3,)", &doubles(&[1.0, 1e39, f64::NAN]));
     let array = parse(&bytes).unwrap();
-    assert_eq!(message(array.to_f32(&ALL)), "a.npy: item 1 is too large for 32 bits");
+    assert_eq!(message(array.to_f32(&ALL)), "a.npy: item 1 is too large for a 32-bit float");
     let bytes = file("<f8", "False", "(2,)", &doubles(&[-(2f64.powi(63)), 2f64.powi(63)]));
     assert_eq!(parse(&bytes).unwrap().i64_range(0..1, &ALL).unwrap(), [i64::MIN]);
-    assert_eq!(
-        message(parse(&bytes).unwrap().to_i64(&ALL)),
-        "a.npy: item 1 is not a whole number of 64 bits"
-    );
+    assert_eq!(message(parse(&bytes).unwrap().to_i64(&ALL)), "a.npy: item 1 is not a 64-bit integer");
     let bytes = file("<f8", "False", "(1,)", &doubles(&[0.5]));
     assert!(parse(&bytes).unwrap().to_i64(&ALL).is_err());
     let bytes = file("<u8", "False", "(1,)", &u64::MAX.to_le_bytes());
@@ -64,7 +61,7 @@ fn numbers_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn the_first_fault_is_told_however_many_there_are() {
+fn only_the_first_invalid_item_is_reported() {
     let bytes = file("|u1", "False", "(200000,)", &vec![7; 200_000]);
     assert_eq!(message(parse(&bytes).unwrap().to_bool(&ALL)), "a.npy: item 0 is neither 0 nor 1");
 }
@@ -78,21 +75,21 @@ fn text_is_read_without_padding() {
     assert_eq!(parse(&bytes).unwrap().to_strings(&ALL).unwrap(), ["é", "ab"]);
     assert!(parse(&bytes).unwrap().to_f32(&ALL).is_err());
     assert!(parse(&file("<U1", "False", "(1,)", &[255; 4])).unwrap().to_strings(&ALL).is_err());
-    // Empty text takes no bytes, so any number of items is "there".
+    // Empty strings take no bytes, so any number of them fits.
     let bytes = file("|S0", "False", "(18446744073709551615,)", b"");
     assert!(parse(&bytes).unwrap().to_strings(&ALL).is_err());
     assert!(parse(&bytes).unwrap().to_f32(&ALL).is_err());
 }
 
 #[test]
-fn every_cut_and_every_excess_is_an_error() {
+fn every_truncation_and_any_excess_is_an_error() {
     let bytes = file("<f4", "False", "(2,)", &[0; 8]);
     assert!(parse(&bytes).is_ok());
     for length in 0..bytes.len() {
         assert!(parse(&bytes[..length]).is_err(), "cut to {length}");
     }
     assert!(parse(&[&bytes[..], &[0]].concat()).is_err());
-    assert!(message(parse(b"PK\x03\x04 not an array")).contains("is not a numpy array"));
+    assert!(message(parse(b"PK\x03\x04 not an array")).contains("is not a NumPy array"));
 }
 
 #[test]
@@ -108,11 +105,11 @@ fn absurd_shapes_neither_overflow_nor_allocate() {
 }
 
 #[test]
-fn matrices_are_mapped_where_they_can_be() {
+fn matrices_are_mapped_if_possible() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     let data: Vec<u8> = [1f32, 2.0, 3.0, 4.0].iter().flat_map(|x| x.to_le_bytes()).collect();
-    // A map needs no memory, so it must open under a budget of nothing.
+    // A mapped file needs no memory, so it must open with a limit of zero.
     for (order, budget, third) in [("False", 0, 3.0), ("True", 16, 2.0)] {
         std::fs::write(&path, file("<f4", order, "(2, 2)", &data)).unwrap();
         let matrix = open_matrix(&path, &Budget { bytes: budget }).unwrap();

@@ -1,19 +1,19 @@
 //! The binary form of an OGB folder: `data.npz` and `node-label.npz`.
 
-use super::{Reader, labels_from, several_labels};
+use super::{OgbReader, labels_from, several_labels};
 use crate::data::{EdgeSource, edges::RawEdges, npy::Kind, npz::Archive};
 use crate::{Dense, Error, Features, Labels, Result};
 use rayon::prelude::*;
 use std::path::Path;
 
-impl Reader {
+impl OgbReader {
     pub(super) fn read_binary(&mut self, raw: &Path) -> Result<()> {
         let path = raw.join("data.npz");
         let archive = Archive::open(&path, &self.budget)?;
         let count = |name: &str| match archive.array(name)?.to_i64(&self.budget)?[..] {
             [count] if count >= 0 => Ok(count as u64),
             ref counts => {
-                let what = format!("is {counts:?}; the size of one graph is needed");
+                let what = format!("is {counts:?}; expected the size of one graph");
                 Err(Error::format(archive.path_of(name), what))
             }
         };
@@ -45,7 +45,7 @@ impl Reader {
         let wrong = |what: String| Error::format(archive.path_of("edge_index"), what);
         let array = archive.array("edge_index")?;
         let [2, edges] = array.shape[..] else {
-            return Err(wrong(format!("has the shape {:?}, not 2 x edges", array.shape)));
+            return Err(wrong(format!("has shape {:?}; expected 2 x edges", array.shape)));
         };
         self.budget.check_items("a list of edges", edges, 8)?;
         let edges = edges as usize;
@@ -63,8 +63,9 @@ impl Reader {
             (start..).zip(out).zip(sources.iter().zip(&targets)).find_map(|((at, out), (&u, &v))| {
                 *out = (u as u64) << 32 | v as u64;
                 let inside = nodes.contains(&u) && nodes.contains(&v);
-                (!inside)
-                    .then(|| wrong(format!("edge {at} joins {u} and {v}; there are {} nodes", nodes.end)))
+                (!inside).then(|| {
+                    wrong(format!("edge {at} connects {u} and {v}, but there are {} nodes", nodes.end))
+                })
             })
         });
         fault.map_or(Ok(pairs), Err)

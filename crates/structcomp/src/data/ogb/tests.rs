@@ -1,4 +1,4 @@
-//! Small OGB folders, whole and damaged. `tests/formats` has those that pandas and numpy wrote.
+//! Small OGB folders, intact and damaged. `tests/formats` reads files written by pandas and NumPy.
 
 use super::*;
 use crate::data::{
@@ -15,7 +15,7 @@ fn write(path: &Path, text: &[u8]) {
     std::fs::write(path, encoder.finish().unwrap()).unwrap();
 }
 
-/// 0 - 1 - 2, the last unlabelled.
+/// 0 - 1 - 2; node 2 is unlabelled.
 fn text_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [
@@ -49,27 +49,27 @@ fn text_tables_become_a_dataset() {
 }
 
 #[test]
-fn wrong_tables_are_named_with_their_line() {
+fn errors_in_tables_name_the_line() {
     let folder = text_folder();
     for (name, text, said) in [
         ("raw/edge.csv.gz", "0,1\n1,3\n", "edge.csv.gz:2: expected two node numbers below 3, found '1,3'"),
         ("raw/edge.csv.gz", "0,1\n1,-2\n", "edge.csv.gz:2: expected two node numbers"),
         ("raw/edge.csv.gz", "0,1\n1\n", "edge.csv.gz:2: expected two node numbers"),
         ("raw/edge.csv.gz", "0,1\n1,99999999999999999999\n", "edge.csv.gz:2: expected two node numbers"),
-        ("raw/edge.csv.gz", "0,1\n", "edge.csv.gz: has 1 edges, but 2 were announced"),
+        ("raw/edge.csv.gz", "0,1\n", "edge.csv.gz: has 1 edges, expected 2"),
         ("raw/node-feat.csv.gz", "1,1\n1,nan\n1,1\n", "node-feat.csv.gz: row 1, column 1 is NaN"),
         ("raw/node-feat.csv.gz", "1,1\n1,1e39\n1,1\n", "node-feat.csv.gz: row 1, column 1 is inf"),
         ("raw/node-feat.csv.gz", "1,1\n1\n1,1\n", "node-feat.csv.gz:2: expected 2 numbers"),
         ("raw/node-feat.csv.gz", "1,1\n1,1,1\n1,1\n", "node-feat.csv.gz:2: expected 2 numbers"),
         ("raw/node-feat.csv.gz", "1,1\n1,x\n1,1\n", "node-feat.csv.gz:2: expected a number, found 'x'"),
-        ("raw/node-feat.csv.gz", "1,1\n1,1\n", "node-feat.csv.gz: has 2 rows, but 3 were announced"),
+        ("raw/node-feat.csv.gz", "1,1\n1,1\n", "node-feat.csv.gz: has 2 rows, expected 3"),
         ("raw/node-label.csv.gz", "0\n0.5\n1\n", "node-label.csv.gz: label 1 is 0.5, not a class number"),
-        ("raw/node-label.csv.gz", "0\n1\n", "node-label.csv.gz: has 2 labels, but 3 were announced"),
+        ("raw/node-label.csv.gz", "0\n1\n", "node-label.csv.gz: has 2 labels, expected 3"),
         ("raw/node-label.csv.gz", "0,1\n1,0\n1,0\n", "multi-label data is not supported"),
-        ("raw/num-node-list.csv.gz", "3\n3\n", "lists 2 graphs; one is needed"),
+        ("raw/num-node-list.csv.gz", "3\n3\n", "lists 2 graphs; expected one"),
         ("raw/num-node-list.csv.gz", "99999999999999\n", "more than the 2^31 supported"),
         ("split/time/train.csv.gz", "3\n", "train.csv.gz:1: expected a node number below 3, found '3'"),
-        ("split/time/train.csv.gz", "1\n", "a split names node 1 twice"),
+        ("split/time/train.csv.gz", "1\n", "node 1 appears twice in a split"),
         ("raw/triplet-type-list.csv.gz", "a,b,c\n", "several node types"),
     ] {
         let path = folder.path().join(name);
@@ -85,14 +85,14 @@ fn wrong_tables_are_named_with_their_line() {
 }
 
 #[test]
-fn any_table_cut_anywhere_is_an_error() {
+fn every_truncation_of_a_table_is_an_error() {
     let folder = text_folder();
     for name in
         ["raw/edge.csv.gz", "raw/node-label.csv.gz", "raw/num-node-list.csv.gz", "split/time/test.csv.gz"]
     {
         let path = folder.path().join(name);
         let whole = std::fs::read(&path).unwrap();
-        // An empty file is an empty table, and no test nodes are no fault.
+        // An empty file is an empty table, and a split may have no test nodes.
         for length in (name.starts_with("split") as usize)..whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
             assert!(open(folder.path()).is_err(), "{name} cut to {length}");
@@ -117,19 +117,19 @@ fn binary_parts_must_fit_together() {
             ("edge_index.npy", &npy_file("<i8", "False", "(2, 2)", &ends)),
         ],
     );
-    // `integers` makes vectors; an edge_index of one dimension is itself a fault.
+    // `integers` makes vectors; a one-dimensional edge_index is invalid.
     let flat = integers(&[("num_nodes_list", &[3]), ("num_edges_list", &[1]), ("edge_index", &[0, 1])]);
     for (bytes, said) in [
-        (outside, "edge_index: edge 1 joins 1 and -2; there are 3 nodes"),
-        (flat, "edge_index: has the shape [2], not 2 x edges"),
+        (outside, "edge_index: edge 1 connects 1 and -2, but there are 3 nodes"),
+        (flat, "edge_index: has shape [2]; expected 2 x edges"),
         (
             integers(&[("num_nodes_list", &[3, 3]), ("num_edges_list", &[1])]),
-            "the size of one graph is needed",
+            "expected the size of one graph",
         ),
         (integers(&[("num_nodes_list", &[-3]), ("num_edges_list", &[1])]), "num_nodes_list: is [-3]"),
         (integers(&[("num_nodes_list", &[1 << 40]), ("num_edges_list", &[1])]), "more than the 2^31"),
         (integers(&[("num_nodes_list", &[3])]), "has no array 'num_edges_list'"),
-        (b"PK\x03\x04".to_vec(), "is not a sound zip archive"),
+        (b"PK\x03\x04".to_vec(), "is not a valid zip archive"),
     ] {
         std::fs::write(&path, bytes).unwrap();
         let error = open(folder.path()).unwrap_err().to_string();

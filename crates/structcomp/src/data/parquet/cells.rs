@@ -1,6 +1,6 @@
-//! Arrow arrays as the numbers and texts that tables are made of.
+//! Converts Arrow arrays to the numbers and strings of tables.
 
-use super::file::Batch;
+use super::file::RowGroup;
 use crate::data::table::{Cell, Column};
 use crate::{Error, Result};
 use arrow_array::cast::AsArray;
@@ -8,17 +8,17 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, StringArray};
 use arrow_schema::DataType;
 
-/// Whether a column can hold ids.
+/// Whether a column can contain ids.
 pub(super) fn is_id(kind: &DataType) -> bool {
     kind.is_integer() || *kind == DataType::Utf8
 }
 
-/// Whether a column can hold one feature.
+/// Whether a column can be a feature.
 pub(super) fn is_number(kind: &DataType) -> bool {
     kind.is_integer() || kind.is_floating() || *kind == DataType::Boolean
 }
 
-/// The type of a list's items.
+/// The item type of a list.
 pub(super) fn list_of(kind: &DataType) -> Option<&DataType> {
     match kind {
         DataType::List(item) => Some(item.data_type()),
@@ -26,26 +26,24 @@ pub(super) fn list_of(kind: &DataType) -> Option<&DataType> {
     }
 }
 
-/// The ids of a batch.
 pub(super) enum Ids<'a> {
     Numbers(Vec<u64>),
     Texts(&'a StringArray),
 }
 
-pub(super) fn ids<'a>(batch: &'a Batch, column: usize) -> Result<Ids<'a>> {
+pub(super) fn ids<'a>(batch: &'a RowGroup, column: usize) -> Result<Ids<'a>> {
     let array = complete(batch, column)?;
     if let Some(texts) = array.as_string_opt::<i32>() {
         return Ok(Ids::Texts(texts));
     }
-    let numbers = integers(array).ok_or_else(|| unfit(batch, column, array, "whole numbers or text"))?;
+    let numbers = integers(array).ok_or_else(|| unfit(batch, column, array, "integers or text"))?;
     let natural = |(row, number): (usize, i128)| {
         u64::try_from(number).map_err(|_| batch.wrong(column, row, &format!("the id {number} is negative")))
     };
     numbers.into_iter().enumerate().map(natural).collect::<Result<_>>().map(Ids::Numbers)
 }
 
-/// Appends the ids of a batch.
-pub(super) fn push_ids(batch: &Batch, column: usize, out: &mut Column<u64>) -> Result<()> {
+pub(super) fn push_ids(batch: &RowGroup, column: usize, out: &mut Column<u64>) -> Result<()> {
     match ids(batch, column)? {
         Ids::Numbers(numbers) => numbers.into_iter().for_each(|number| out.push_number(number)),
         Ids::Texts(texts) => {
@@ -56,8 +54,8 @@ pub(super) fn push_ids(batch: &Batch, column: usize, out: &mut Column<u64>) -> R
     Ok(())
 }
 
-/// Appends the labels of a batch; nulls and NaN are no label.
-pub(super) fn push_labels(batch: &Batch, column: usize, out: &mut Column<i64>) -> Result<()> {
+/// Appends the labels of a batch; null and NaN mean unlabelled.
+pub(super) fn push_labels(batch: &RowGroup, column: usize, out: &mut Column<i64>) -> Result<()> {
     let array = batch.column(column)?;
     if let Some(texts) = array.as_string_opt::<i32>() {
         batch.table.keep(texts.len(), texts.value_data().len())?;
@@ -68,42 +66,42 @@ pub(super) fn push_labels(batch: &Batch, column: usize, out: &mut Column<i64>) -
         Some(numbers) => Some(numbers.into_iter().map(|number| number as f64).collect()),
         None => doubles(array),
     };
-    let classes = classes.ok_or_else(|| unfit(batch, column, array, "whole numbers or text"))?;
+    let classes = classes.ok_or_else(|| unfit(batch, column, array, "integers or text"))?;
     for (row, class) in classes.into_iter().enumerate() {
         let class = if array.is_null(row) { -1.0 } else { class };
         let read = i64::read(&class.to_string());
-        out.push_number(read.ok_or_else(|| batch.wrong(column, row, &format!("{class} is no class")))?);
+        out.push_number(read.ok_or_else(|| batch.wrong(column, row, &format!("{class} is not a class")))?);
     }
     Ok(())
 }
 
-/// Writes a column of numbers into every `step`-th of `out`.
-pub(super) fn write_floats(batch: &Batch, column: usize, out: &mut [f32], step: usize) -> Result<()> {
+/// Writes a numeric column to every `step`-th item of `out`.
+pub(super) fn write_floats(batch: &RowGroup, column: usize, out: &mut [f32], step: usize) -> Result<()> {
     let array = complete(batch, column)?;
     let values = floats(array).ok_or_else(|| unfit(batch, column, array, "numbers"))?;
     out.iter_mut().step_by(step).zip(&values).for_each(|(place, &value)| *place = value);
     finite(batch, column, &values, 1)
 }
 
-/// How long the list in the first row of a batch is.
-pub(super) fn list_width(batch: &Batch, column: usize) -> Result<usize> {
+/// Length of the list in the first row of a batch.
+pub(super) fn list_width(batch: &RowGroup, column: usize) -> Result<usize> {
     let list = complete(batch, column)?.as_list_opt::<i32>();
     Ok(list.filter(|list| !list.is_empty()).map_or(0, |list| list.value_length(0) as usize))
 }
 
-/// Writes a column of lists, all of them `width` long, one behind the other.
-pub(super) fn write_lists(batch: &Batch, column: usize, out: &mut [f32], width: usize) -> Result<()> {
+/// Writes a list column, all lists of length `width`, one after the other.
+pub(super) fn write_lists(batch: &RowGroup, column: usize, out: &mut [f32], width: usize) -> Result<()> {
     let array = complete(batch, column)?;
     let list = array.as_list_opt::<i32>().ok_or_else(|| unfit(batch, column, array, "lists"))?;
     let offsets = list.value_offsets();
     let length = |row: usize| (offsets[row + 1] - offsets[row]) as usize;
     if let Some(row) = (0..list.len()).find(|&row| length(row) != width) {
-        let what = format!("a list of {} numbers where the first has {width}", length(row));
+        let what = format!("has a list of {} numbers, but the first list has {width}", length(row));
         return Err(batch.wrong(column, row, &what));
     }
     let items = list.values().slice(offsets[0] as usize, list.len() * width);
     if let Some(at) = first_null(&items) {
-        return Err(batch.wrong(column, at / width, "a number is missing (null)"));
+        return Err(batch.wrong(column, at / width, "has a null in a list"));
     }
     let values = floats(&items).ok_or_else(|| unfit(batch, column, array, "lists of numbers"))?;
     out.copy_from_slice(&values);
@@ -111,11 +109,11 @@ pub(super) fn write_lists(batch: &Batch, column: usize, out: &mut [f32], width: 
 }
 
 /// A column without nulls.
-fn complete<'a>(batch: &'a Batch, column: usize) -> Result<&'a dyn Array> {
+fn complete<'a>(batch: &'a RowGroup, column: usize) -> Result<&'a dyn Array> {
     let array = batch.column(column)?;
     match first_null(array) {
         None => Ok(array),
-        Some(row) => Err(batch.wrong(column, row, "the value is missing (null)")),
+        Some(row) => Err(batch.wrong(column, row, "is null")),
     }
 }
 
@@ -123,7 +121,7 @@ fn first_null(array: &dyn Array) -> Option<usize> {
     if array.null_count() == 0 { None } else { (0..array.len()).find(|&row| array.is_null(row)) }
 }
 
-fn finite(batch: &Batch, column: usize, values: &[f32], width: usize) -> Result<()> {
+fn finite(batch: &RowGroup, column: usize, values: &[f32], width: usize) -> Result<()> {
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
         Some(at) => {
@@ -133,15 +131,15 @@ fn finite(batch: &Batch, column: usize, values: &[f32], width: usize) -> Result<
     }
 }
 
-fn unfit(batch: &Batch, column: usize, array: &dyn Array, wanted: &str) -> Error {
-    batch.wrong(column, 0, &format!("is of type {} where {wanted} are needed", array.data_type()))
+fn unfit(batch: &RowGroup, column: usize, array: &dyn Array, wanted: &str) -> Error {
+    batch.wrong(column, 0, &format!("has type {}; expected {wanted}", array.data_type()))
 }
 
 fn map<T: ArrowPrimitiveType, R>(array: &dyn Array, convert: impl Fn(T::Native) -> R) -> Vec<R> {
     array.as_primitive::<T>().values().iter().map(|&value| convert(value)).collect()
 }
 
-/// Calls `map` with the array's own integer type.
+/// Dispatches on the integer type of an array.
 macro_rules! of_integers {
     ($array:expr, $convert:expr) => {
         match $array.data_type() {

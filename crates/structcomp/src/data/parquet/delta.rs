@@ -1,9 +1,9 @@
-//! Counts inside the pages of delta-encoded texts, for which the decoder allocates.
+//! Validates counts in pages of delta-encoded strings, for which the decoder allocates memory.
 //!
-//! Such values begin with the lengths of all texts, or of what each shares with the one before and
-//! of what it adds. Lengths are packed: how many values a block has, how many parts a block,
-//! how many values there are, the first of them; then for each block the least step, the bits of a
-//! value in each part, and the parts.
+//! Such values begin with the lengths of all strings, or of their shared prefixes and of their
+//! suffixes. The lengths are packed: values per block, miniblocks per block, total number of values and
+//! the first value; then, for each block, the smallest delta, the bit widths of the miniblocks, and the
+//! miniblocks.
 
 use super::thrift::Thrift;
 use crate::{Budget, Error, Result};
@@ -14,7 +14,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use std::fs::File;
 use std::sync::Arc;
 
-/// Unpacks the pages of a chunk whose headers are in order and checks their counts.
+/// Decompresses the pages of a chunk with valid headers and checks their counts.
 pub(super) fn check(
     file: File,
     chunk: &ColumnChunkMetaData,
@@ -31,19 +31,19 @@ pub(super) fn check(
             _ => continue,
         };
         let most = page.num_values() as u64;
-        budget.check_items("the lengths of texts in a Parquet file", most, 4)?;
+        budget.check_items("the string lengths of a Parquet file", most, 4)?;
         let fits = values(&page, chunk).is_some_and(|bytes| counts_fit(bytes, streams, most));
         if !fits {
             let name = chunk.column_path().string();
             return Err(wrong(format!(
-                "column '{name}': a page does not have the {most} texts that it claims"
+                "column '{name}': a page does not contain the {most} strings it claims"
             )));
         }
     }
     Ok(())
 }
 
-/// The bytes of a page behind its levels.
+/// The bytes of a page after its levels.
 fn values<'a>(page: &'a Page, chunk: &ColumnChunkMetaData) -> Option<&'a [u8]> {
     match page {
         Page::DataPage { buf, num_values, def_level_encoding, rep_level_encoding, .. } => {
@@ -75,7 +75,7 @@ fn counts_fit(bytes: &[u8], streams: usize, most: u64) -> bool {
     (0..streams).all(|_| pass_over(&mut packed, most).is_some())
 }
 
-/// Passes over packed numbers, of which there may be `most`.
+/// Skips packed numbers, at most `most` of them.
 fn pass_over(packed: &mut Thrift, most: u64) -> Option<()> {
     let (in_block, parts) = (packed.varint()?, packed.varint()?);
     let count = packed.varint().filter(|&count| count <= most)?;
@@ -86,7 +86,7 @@ fn pass_over(packed: &mut Thrift, most: u64) -> Option<()> {
         packed.zigzag()?;
         let (bits, mut rest) = packed.bytes.split_at_checked(usize::try_from(parts).ok()?)?;
         for &bits in bits {
-            // Parts behind the last value take no bytes, whatever bits they are said to have.
+            // Miniblocks after the last value take no bytes, whatever their bit widths.
             let bits = if left == 0 { 0 } else { bits as u64 };
             left = left.saturating_sub(in_part);
             rest = rest.get(usize::try_from(in_part.checked_mul(bits)? / 8).ok()?..)?;

@@ -1,21 +1,21 @@
 //! Edge tables in Parquet.
 
 use super::cells::{Ids, ids, is_id, is_number, write_floats};
-use super::file::{Batch, Table};
+use super::file::{ParquetFile, RowGroup};
 use crate::data::{Options, edges::RawEdges};
 use crate::{Error, Result};
 use std::collections::HashMap;
 
-/// Pairs of names that the ends of an edge have.
+/// Names of the columns of the two ends.
 const ENDS: [[&str; 2]; 4] = [["source", "target"], ["src", "dst"], ["from", "to"], ["u", "v"]];
 
 /// Rows decoded at a time.
 const ROWS: usize = 8192;
 
-/// Reads the edges, numbers and weights as small as they can be held.
-pub(super) fn read(table: &Table, options: &Options) -> Result<RawEdges> {
+/// Reads the edges in the smallest suitable representation.
+pub(super) fn read(table: &ParquetFile, options: &Options) -> Result<RawEdges> {
     let (ends, weight) = columns(table, options)?;
-    let reader = Reader { table, ends, weight };
+    let reader = EdgeReader { table, ends, weight };
     if ends.iter().any(|&end| !table.kind(end).is_integer()) {
         return reader.names();
     }
@@ -33,37 +33,37 @@ pub(super) fn read(table: &Table, options: &Options) -> Result<RawEdges> {
     }
 }
 
-fn columns(table: &Table, options: &Options) -> Result<([usize; 2], Option<usize>)> {
+fn columns(table: &ParquetFile, options: &Options) -> Result<([usize; 2], Option<usize>)> {
     let names: Vec<String> = table.names().iter().map(|name| name.to_ascii_lowercase()).collect();
     let place = |name: &str| names.iter().position(|held| held == name);
     let named = ENDS.iter().find_map(|[u, v]| Some([place(u)?, place(v)?]));
     let ends = named.unwrap_or([0, 1]);
     if names.len() < 2 {
-        return Err(table.wrong(format!("has {} columns where two node ids are needed", names.len())));
+        return Err(table.wrong(format!("has {} columns; expected two columns of node ids", names.len())));
     }
     if let Some(&end) = ends.iter().find(|&&end| !is_id(table.kind(end))) {
         let (name, kind) = (table.name(end), table.kind(end));
         return Err(table.wrong(format!(
-            "column '{name}' is of type {kind} and cannot hold node ids; name the columns source and target"
+            "column '{name}' of type {kind} cannot contain node ids; name the columns source and target"
         )));
     }
     let weight = place("weight").filter(|weight| options.weights && !ends.contains(weight));
     match weight.filter(|&weight| !is_number(table.kind(weight))) {
         Some(weight) => {
-            Err(table.wrong(format!("column 'weight' is of type {}, no number", table.kind(weight))))
+            Err(table.wrong(format!("column 'weight' has type {}; expected numbers", table.kind(weight))))
         }
         None => Ok((ends, weight)),
     }
 }
 
-struct Reader<'a> {
-    table: &'a Table,
+struct EdgeReader<'a> {
+    table: &'a ParquetFile,
     ends: [usize; 2],
     weight: Option<usize>,
 }
 
-impl Reader<'_> {
-    /// All edges as `make` holds them, in one array; `None` where it cannot hold one.
+impl EdgeReader<'_> {
+    /// All edges as made by `make`, in one array; `None` if it cannot represent one of them.
     fn numbers<T: Clone + Default + Send>(
         &self,
         make: impl Fn([u64; 2], f32) -> Option<T> + Sync,
@@ -92,7 +92,7 @@ impl Reader<'_> {
         while let Some(batch) = batches.next()? {
             let [u, v] = self.ends.map(|end| ids(&batch, end));
             let (Ids::Numbers(u), Ids::Numbers(v)) = (u?, v?) else {
-                return Err(self.table.wrong("changes its types from one row group to the next"));
+                return Err(self.table.wrong("has row groups with different types"));
             };
             let weights = self.weights(&batch)?;
             let place = &mut place[batch.at..batch.at + batch.rows()];
@@ -108,7 +108,7 @@ impl Reader<'_> {
         self.ends.into_iter().chain(self.weight).collect()
     }
 
-    fn weights(&self, batch: &Batch) -> Result<Vec<f32>> {
+    fn weights(&self, batch: &RowGroup) -> Result<Vec<f32>> {
         let mut weights = vec![1.0; batch.rows()];
         match self.weight {
             Some(weight) => write_floats(batch, weight, &mut weights, 1).map(|()| weights),
@@ -116,7 +116,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Edges between names; each row group has a list of names, then they are made one.
+    /// Edges between names. Each row group has its own list of names; the lists are merged afterwards.
     fn names(&self) -> Result<RawEdges> {
         let table = self.table;
         let size = size_of::<NamedEdge>() as u64;
@@ -143,7 +143,7 @@ impl Reader<'_> {
         Ok((names, edges))
     }
 
-    fn places(&self, batch: &Batch, end: usize, names: &mut Names) -> Result<Vec<u32>> {
+    fn places(&self, batch: &RowGroup, end: usize, names: &mut Names) -> Result<Vec<u32>> {
         match ids(batch, end)? {
             Ids::Texts(texts) => texts.iter().flatten().map(|text| names.place(text, self.table)).collect(),
             Ids::Numbers(numbers) => {
@@ -153,10 +153,10 @@ impl Reader<'_> {
     }
 }
 
-/// The places of both ends in a list of names, and the weight.
+/// Indices of both ends in a list of names, and the weight.
 type NamedEdge = ([u32; 2], f32);
 
-/// Distinct names in the order in which they were met.
+/// Distinct names in order of first occurrence.
 #[derive(Default)]
 struct Names {
     list: Vec<Box<str>>,
@@ -164,13 +164,13 @@ struct Names {
 }
 
 impl Names {
-    fn place(&mut self, name: &str, table: &Table) -> Result<u32, Error> {
+    fn place(&mut self, name: &str, table: &ParquetFile) -> Result<u32, Error> {
         if let Some(&place) = self.places.get(name) {
             return Ok(place);
         }
-        // Once in the list and once in the map.
+        // Stored in the list and in the map.
         table.keep(2, 2 * name.len())?;
-        let place = u32::try_from(self.list.len()).map_err(|_| table.wrong("names more than 2^32 nodes"))?;
+        let place = u32::try_from(self.list.len()).map_err(|_| table.wrong("has more than 2^32 nodes"))?;
         self.list.push(name.into());
         self.places.insert(name.into(), place);
         Ok(place)

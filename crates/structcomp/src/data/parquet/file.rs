@@ -1,4 +1,4 @@
-//! A Parquet file, checked before the decoder sees it and read by row groups in parallel.
+//! A Parquet file, validated before decoding and read by row groups in parallel.
 
 use super::{delta, footer, pages};
 use crate::{Budget, Error, MappedFile, Result};
@@ -16,39 +16,38 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// An open file whose sizes have been compared with the bytes that are there.
-pub(super) struct Table {
+/// An open file whose declared sizes have been validated.
+pub(super) struct ParquetFile {
     pub(super) path: PathBuf,
     pub(super) budget: Budget,
-    /// Rows of each row group.
+    /// Number of rows in each row group.
     pub(super) groups: Vec<usize>,
     metadata: ArrowReaderMetadata,
     bytes: MappedFile,
     texts: AtomicU64,
 }
 
-/// Calls the decoder such that a panic in it becomes an error: its own checks of sizes and of
-/// nested levels are partly assertions, which a damaged file can trip. What the program does at a
-/// panic, usually to print it, is the program's and is left alone: it is one for all threads.
+/// Turns a panic of the decoder into an error: some of its checks of sizes and nesting are assertions,
+/// which a damaged file can trigger. The panic hook, which usually prints a message, is global to the
+/// program and left alone.
 pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(Error::format(path, "is damaged: the Parquet decoder gave up")))
+        .unwrap_or_else(|_| Err(Error::format(path, "is damaged (the Parquet decoder failed)")))
 }
 
-impl Table {
-    /// Reads the footer. What the decoder would allocate or recurse for on the footer's word alone
-    /// is checked first; what pages claim is checked before they are read.
+impl ParquetFile {
+    /// Reads the footer. Sizes that the decoder would allocate or recurse for are checked first; those in
+    /// pages are checked before the pages are read.
     pub(super) fn open(path: &Path, budget: &Budget) -> Result<Self> {
         let bytes = MappedFile::open(path)?;
         footer::check(&bytes).map_err(|what| Error::format(path, what))?;
         let file = File::open(path).map_err(Error::io(path))?;
-        // Without the Arrow schema that some writers add there are fewer types to know: dictionaries
-        // arrive as plain text and lists of a fixed size as lists.
+        // Without the Arrow schema that some writers add, there are fewer types to handle: dictionaries are
+        // read as plain strings and fixed-size lists as lists.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = ArrowReaderMetadata::load(&file, options).map_err(|error| wrong(path, error))?;
-        let groups = row_counts(metadata.metadata(), bytes.len() as u64, budget).map_err(|what| {
-            what.unwrap_or_else(|| Error::format(path, "has a footer with impossible sizes"))
-        })?;
+        let groups = row_counts(metadata.metadata(), bytes.len() as u64, budget)
+            .map_err(|what| what.unwrap_or_else(|| Error::format(path, "has invalid sizes in its footer")))?;
         Ok(Self { path: path.to_owned(), budget: *budget, groups, metadata, bytes, texts: AtomicU64::new(0) })
     }
 
@@ -72,14 +71,14 @@ impl Table {
         Error::format(&self.path, what)
     }
 
-    /// Accounts for texts about to be kept: a few bytes of a file can stand for very long ones.
+    /// Accounts for strings before they are stored: a few bytes of a file can stand for very long ones.
     pub(super) fn keep(&self, texts: usize, bytes: usize) -> Result<()> {
         let more = texts as u64 * 32 + bytes as u64;
-        self.budget.check("the text of a Parquet file", self.texts.fetch_add(more, Relaxed) + more)
+        self.budget.check("the strings of a Parquet file", self.texts.fetch_add(more, Relaxed) + more)
     }
 
-    /// Reads the row groups in parallel, each with one of the `places` to write to. The first
-    /// error in the order of the file is the one returned.
+    /// Reads the row groups in parallel, each with one of the `places` to write to. Returns the first error
+    /// in file order.
     pub(super) fn read<P: Send, T: Send>(
         &self,
         places: Vec<P>,
@@ -93,7 +92,7 @@ impl Table {
         done.into_iter().collect()
     }
 
-    /// Some columns of a row group, `at_once` rows at a time.
+    /// Columns of a row group, `at_once` rows at a time.
     pub(super) fn group(&self, group: usize, columns: &[usize], at_once: usize) -> Result<Batches<'_>> {
         let mut columns = columns.to_vec();
         columns.sort_unstable();
@@ -110,13 +109,13 @@ impl Table {
         Ok(Batches { table: self, reader, columns, first, seen: 0, rows: self.groups[group] })
     }
 
-    /// A handle of its own: clones of one would share, and move, its position.
+    /// A separate handle: clones of a handle share its position.
     fn file(&self) -> Result<File> {
         File::open(&self.path).map_err(Error::io(&self.path))
     }
 
-    /// Checks what the pages of some columns claim, and tells how many rows fit the budget at once
-    /// even if each has the longest text.
+    /// Checks the pages of some columns, and returns how many rows fit the memory limit at once even if
+    /// each contains the longest string.
     fn check_pages(&self, group: usize, mask: &ProjectionMask) -> Result<usize> {
         let chunks = self.metadata.metadata().row_group(group).columns().iter().enumerate();
         let mut longest = 1;
@@ -129,26 +128,26 @@ impl Table {
             }
             longest = longest.max(found.repeated_text);
         }
-        // The decoder counts the bytes of texts in 32 bits with a sign.
+        // The decoder uses 32-bit signed offsets into strings.
         let bytes = usize::try_from(self.budget.bytes).unwrap_or(usize::MAX).min(i32::MAX as usize);
         Ok((bytes / longest).max(1))
     }
 
-    /// A value in each row, or lists that fit the budget even if all values are in one row.
+    /// Checks for one value per row, or for lists that fit the memory limit even if all are in one row.
     fn check_values(&self, chunk: &ColumnChunkMetaData, rows: usize) -> Result<()> {
         let (name, values) = (chunk.column_path().string(), chunk.num_values() as u64);
         if chunk.column_descr().max_rep_level() > 0 {
             let size = pages::bytes_of_a_value(chunk) as u64;
             return self.budget.check_items("a list column of a Parquet file", values, size);
         }
-        let said = || self.wrong(format!("column '{name}' claims {values} values in {rows} rows"));
+        let said = || self.wrong(format!("column '{name}' declares {values} values in {rows} rows"));
         if values == rows as u64 { Ok(()) } else { Err(said()) }
     }
 }
 
-/// Consecutive rows of a row group.
+/// Iterates over consecutive rows of a row group.
 pub(super) struct Batches<'a> {
-    table: &'a Table,
+    table: &'a ParquetFile,
     reader: ParquetRecordBatchReader,
     columns: Vec<usize>,
     first: usize,
@@ -156,22 +155,22 @@ pub(super) struct Batches<'a> {
     rows: usize,
 }
 
-/// Rows of some columns.
-pub(super) struct Batch<'a> {
-    pub(super) table: &'a Table,
+/// Consecutive rows of some columns.
+pub(super) struct RowGroup<'a> {
+    pub(super) table: &'a ParquetFile,
     columns: &'a [usize],
     batch: RecordBatch,
-    /// The number of the first row in its row group.
+    /// Index of the first row in its row group.
     pub(super) at: usize,
-    /// The number of the first row in the file.
+    /// Index of the first row in the file.
     pub(super) first: usize,
 }
 
 impl Batches<'_> {
-    /// The next rows; an error where the row group holds other than it declares.
-    pub(super) fn next(&mut self) -> Result<Option<Batch<'_>>> {
+    /// The next rows; fails if the row group differs from its declaration.
+    pub(super) fn next(&mut self) -> Result<Option<RowGroup<'_>>> {
         let Some(batch) = self.reader.next() else {
-            let what = format!("has {} rows where it declares {}", self.seen, self.rows);
+            let what = format!("has {} rows, but declares {}", self.seen, self.rows);
             return if self.seen == self.rows { Ok(None) } else { Err(self.table.wrong(what)) };
         };
         let batch = batch.map_err(|error| wrong(&self.table.path, error.into()))?;
@@ -180,16 +179,16 @@ impl Batches<'_> {
         if self.seen > self.rows || batch.num_columns() != self.columns.len() {
             return Err(self.table.wrong("has more rows or fewer columns than it declares"));
         }
-        Ok(Some(Batch { table: self.table, columns: &self.columns, batch, at, first: self.first + at }))
+        Ok(Some(RowGroup { table: self.table, columns: &self.columns, batch, at, first: self.first + at }))
     }
 }
 
-impl Batch<'_> {
+impl RowGroup<'_> {
     pub(super) fn rows(&self) -> usize {
         self.batch.num_rows()
     }
 
-    /// A column by its number in the file.
+    /// A column by its index in the file.
     pub(super) fn column(&self, column: usize) -> Result<&ArrayRef> {
         let place = self.columns.binary_search(&column).ok();
         place.map(|place| self.batch.column(place)).ok_or_else(|| self.table.wrong("lacks a column"))
@@ -206,8 +205,8 @@ fn wrong(path: &Path, error: ParquetError) -> Error {
     Error::format(path, format!("cannot be read: {error}"))
 }
 
-/// The rows of each row group, once every size in the footer is found possible; the error is
-/// `None` where one is not.
+/// The number of rows of each row group, after checking every size in the footer. The error is `None`
+/// if one is impossible.
 fn row_counts(about: &ParquetMetaData, length: u64, budget: &Budget) -> Result<Vec<usize>, Option<Error>> {
     let mut rows = Vec::with_capacity(about.num_row_groups());
     for group in about.row_groups() {

@@ -1,13 +1,13 @@
-//! A first look at a Parquet footer: is it there, and could its schema hurt the decoder?
+//! Validates a Parquet footer and its schema before decoding.
 //!
-//! The decoder recurses into the schema and allocates for the children that each group claims, so
-//! the claims are checked here.
+//! The decoder recurses into the schema and allocates memory for the children that each group claims,
+//! so those claims are checked here.
 
 use super::thrift::{I32, LIST, MOST_LEVELS, STRUCT, Thrift};
 
-/// Checks magic, footer length and schema of a whole file.
+/// Checks magic number, footer length and schema of a file.
 pub(super) fn check(file: &[u8]) -> Result<(), String> {
-    let cut = || "is cut short: the end of a Parquet file is missing".to_owned();
+    let cut = || "is truncated: the Parquet footer is missing".to_owned();
     if !file.starts_with(b"PAR1") && !file.starts_with(b"PARE") {
         return Err("is not a Parquet file".into());
     }
@@ -28,8 +28,8 @@ pub(super) fn check(file: &[u8]) -> Result<(), String> {
         .ok_or_else(|| "has a damaged footer".into())
 }
 
-/// Field 2 of the footer is the schema: its elements in the order of a walk, field 5 of each the
-/// number of its children. `None` where the bytes end or make no sense.
+/// Field 2 of the footer is the schema: its elements in depth-first order, field 5 of each being the
+/// number of children. `None` if the bytes are truncated or invalid.
 fn schema_is_sane(thrift: &mut Thrift) -> Option<bool> {
     let mut number = 0;
     while let Some(kind) = thrift.field(&mut number)? {
@@ -69,7 +69,7 @@ fn tree_is_sane(thrift: &mut Thrift, elements: u64) -> Option<bool> {
     Some(open.is_empty())
 }
 
-/// Reads a schema element and tells how many children it claims.
+/// Reads a schema element; returns its number of children.
 fn children(thrift: &mut Thrift) -> Option<u64> {
     let (mut number, mut children) = (0, 0);
     while let Some(kind) = thrift.field(&mut number)? {
@@ -86,7 +86,7 @@ fn children(thrift: &mut Thrift) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A footer that is only a schema: for each element its number of children.
+    /// A footer with only a schema, given by the number of children of each element.
     fn file(children: &[u8]) -> Vec<u8> {
         let mut footer = vec![0x29, 0xf0 | STRUCT, children.len() as u8];
         for &count in children {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_must_be_one_tree_of_few_levels() {
+    fn a_schema_must_be_one_shallow_tree() {
         assert_eq!(check(&file(&[2, 0, 1, 1, 0])), Ok(()));
         assert!(check(&file(&[3, 0, 0])).is_err(), "a child is missing");
         assert!(check(&file(&[1, 0, 0])).is_err(), "an element outside the tree");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_end_early_or_lie_about_the_footer_are_refused() {
+    fn truncated_files_and_wrong_footer_lengths_are_refused() {
         let whole = file(&[1, 0]);
         for end in 0..whole.len() {
             assert!(check(&whole[..end]).is_err(), "{end}");

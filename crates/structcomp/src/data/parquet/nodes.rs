@@ -1,17 +1,17 @@
 //! Node tables in Parquet.
 
 use super::cells::{is_id, is_number, list_of, list_width, push_ids, push_labels, write_floats, write_lists};
-use super::file::Table;
+use super::file::ParquetFile;
 use crate::data::table::{Column, NodeTable, Purpose, id_column, label_column, list_column, settle};
 use crate::{Features, MAX_NODES, Result};
 
-/// Reads ids, labels and features, whichever there are.
-pub(super) fn read(table: &Table, purpose: Purpose) -> Result<NodeTable> {
+/// Reads ids, labels and features, as available.
+pub(super) fn read(table: &ParquetFile, purpose: Purpose) -> Result<NodeTable> {
     let rows = table.rows();
     if rows > MAX_NODES {
         return Err(table.wrong(format!("has {rows} rows, more than the 2^31 nodes supported")));
     }
-    let layout = Layout::of(table, purpose)?;
+    let layout = ColumnRoles::of(table, purpose)?;
     let width = layout.values.width(table)?;
     table.budget.check_items("the features", (rows as u64).saturating_mul(width as u64), 4)?;
     table.budget.check_items("ids and labels", rows as u64, 8 * layout.named() as u64)?;
@@ -31,8 +31,8 @@ pub(super) fn read(table: &Table, purpose: Purpose) -> Result<NodeTable> {
     Ok(NodeTable { rows, ids, features, labels, notes: layout.notes })
 }
 
-/// Which columns hold what.
-struct Layout {
+/// The role of each column.
+struct ColumnRoles {
     id: Option<usize>,
     label: Option<usize>,
     values: Values,
@@ -44,8 +44,8 @@ enum Values {
     Columns(Vec<usize>),
 }
 
-impl Layout {
-    fn of(table: &Table, purpose: Purpose) -> Result<Self> {
+impl ColumnRoles {
+    fn of(table: &ParquetFile, purpose: Purpose) -> Result<Self> {
         let names = table.names();
         let holds_id = |&column: &usize| is_id(table.kind(column));
         let label = label_column(&names);
@@ -69,19 +69,19 @@ impl Layout {
             None => others.iter().partition(|&&at| is_number(table.kind(at))),
         };
         layout.values = list.map_or(Values::Columns(kept), Values::List);
-        let left = left.iter().map(|&at| format!("the column '{}' was left out", names[at]));
+        let left =
+            left.iter().map(|&at| format!("the column '{}' is not numeric and was ignored", names[at]));
         layout.notes = left.collect();
         Ok(layout)
     }
 
-    /// How many columns of ids and labels there are.
     fn named(&self) -> usize {
         self.id.is_some() as usize + self.label.is_some() as usize
     }
 
     fn group(
         &self,
-        table: &Table,
+        table: &ParquetFile,
         group: usize,
         place: &mut [f32],
         width: usize,
@@ -107,7 +107,7 @@ impl Layout {
         Ok((ids, labels))
     }
 
-    fn features(&self, table: &Table, width: usize, values: Vec<f32>) -> Result<Option<Features>> {
+    fn features(&self, table: &ParquetFile, width: usize, values: Vec<f32>) -> Result<Option<Features>> {
         match &self.values {
             Values::Columns(columns) if columns.is_empty() => Ok(None),
             _ => settle(&table.path, table.rows(), width, values).map(Some),
@@ -123,8 +123,8 @@ impl Values {
         }
     }
 
-    /// Numbers in a row. How long lists are is told only by the first of them.
-    fn width(&self, table: &Table) -> Result<usize> {
+    /// Number of features per row. The length of lists is known only from the first one.
+    fn width(&self, table: &ParquetFile) -> Result<usize> {
         let list = match self {
             Self::Columns(columns) => return Ok(columns.len()),
             Self::List(list) => *list,

@@ -1,9 +1,9 @@
-//! The page headers of a column chunk, checked before the decoder trusts them.
+//! Validates the page headers of a column chunk before decoding.
 //!
-//! A chunk is a run of pages, each a header in Thrift's compact encoding and a body. On the word of
-//! a header the decoder allocates up to 2 GiB for what the body unpacks to and for the values of a
-//! dictionary, and gzip and LZ4 frames it unpacks without any limit. Only headers are read here,
-//! and those bodies that could be such a bomb.
+//! A chunk is a sequence of pages, each a header in Thrift's compact encoding and a body. Trusting a
+//! header, the decoder allocates up to 2 GiB for the decompressed body and for the values of a
+//! dictionary; gzip and LZ4 frames it decompresses without any limit. Only headers are read here, and
+//! bodies that could be such a decompression bomb.
 
 use super::thrift::{FALSE, I32, STRUCT, TRUE, Thrift};
 use crate::{Budget, Result};
@@ -12,27 +12,27 @@ use parquet::basic::{Compression, Type};
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::io::Read;
 
-/// What the headers of a chunk tell about its values.
+/// What the headers of a chunk say about its values.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Pages {
-    /// The most bytes of a text that is not written out wherever it occurs, but stands in a
-    /// dictionary or shares its start with the text before it.
+pub(super) struct ChunkPages {
+    /// Length of the longest string that is not stored at each occurrence, but in a dictionary or as a
+    /// suffix to the previous string.
     pub(super) repeated_text: usize,
-    /// Whether values begin with counts that the decoder allocates for.
+    /// Whether values begin with counts that the decoder allocates memory for.
     pub(super) counted: bool,
 }
 
-/// Checks all pages of a chunk of `file`; a fault is told to `wrong`.
+/// Checks all pages of a chunk of `file`; problems are passed to `wrong`.
 pub(super) fn check(
     file: &[u8],
     chunk: &ColumnChunkMetaData,
     budget: &Budget,
     wrong: impl Fn(String) -> crate::Error,
-) -> Result<Pages> {
+) -> Result<ChunkPages> {
     let (start, length) = chunk.byte_range();
     let end = start.saturating_add(length).min(file.len() as u64) as usize;
     let mut rest = file.get(start as usize..end).unwrap_or_default();
-    let (mut pages, mut unpacked, mut values) = (Pages::default(), 0u64, 0u64);
+    let (mut pages, mut unpacked, mut values) = (ChunkPages::default(), 0u64, 0u64);
     let mut number = 0;
     while !rest.is_empty() {
         let fault =
@@ -41,7 +41,7 @@ pub(super) fn check(
         let page = Page::read(&mut thrift).map_err(|what| fault(what.into()))?;
         let body = thrift.bytes.get(..page.packed).ok_or_else(|| {
             fault(format!(
-                "its {} bytes leave the column, which has {} left",
+                "its {} bytes exceed the column, which has {} left",
                 page.packed,
                 thrift.bytes.len()
             ))
@@ -58,14 +58,13 @@ pub(super) fn check(
     Ok(pages)
 }
 
-/// A page's header.
 struct Page {
     unpacked: usize,
     packed: usize,
-    kind: Kind,
+    kind: PageKind,
 }
 
-enum Kind {
+enum PageKind {
     Data {
         values: usize,
         encoding: usize,
@@ -73,7 +72,7 @@ enum Kind {
     Dictionary {
         values: usize,
     },
-    /// Levels stand before the values and are never packed.
+    /// Levels precede the values and are never compressed.
     DataV2 {
         values: usize,
         nulls: usize,
@@ -84,8 +83,8 @@ enum Kind {
     },
 }
 
-const DAMAGED: &str = "its header is damaged";
-/// Numbers of encodings.
+const DAMAGED: &str = "its header is invalid";
+/// Codes of encodings.
 const PLAIN: usize = 0;
 const DELTA_LENGTHS: usize = 6;
 const DELTA_TEXTS: usize = 7;
@@ -98,7 +97,7 @@ impl Page {
                 (1..=3, I32) => sizes[number as usize - 1] = Some(natural(thrift)?),
                 // A checksum.
                 (4, I32) => drop(thrift.varint().ok_or(DAMAGED)?),
-                (5 | 7 | 8, STRUCT) if kind.is_none() => kind = Some(Kind::read(thrift, number)?),
+                (5 | 7 | 8, STRUCT) if kind.is_none() => kind = Some(PageKind::read(thrift, number)?),
                 (1..=8, _) => return Err(DAMAGED),
                 _ => thrift.skip(of, 0).ok_or(DAMAGED)?,
             }
@@ -107,52 +106,55 @@ impl Page {
             return Err(DAMAGED);
         };
         let own = match kind {
-            Kind::Data { .. } => 0,
-            Kind::Dictionary { .. } => 2,
-            Kind::DataV2 { .. } => 3,
+            PageKind::Data { .. } => 0,
+            PageKind::Dictionary { .. } => 2,
+            PageKind::DataV2 { .. } => 3,
         };
         if called == own { Ok(Self { unpacked, packed, kind }) } else { Err(DAMAGED) }
     }
 
-    /// Values and nulls, not those of a dictionary.
+    /// Number of values and nulls, except those of a dictionary.
     fn data_values(&self) -> u64 {
         match self.kind {
-            Kind::Data { values, .. } | Kind::DataV2 { values, .. } => values as u64,
-            Kind::Dictionary { .. } => 0,
+            PageKind::Data { values, .. } | PageKind::DataV2 { values, .. } => values as u64,
+            PageKind::Dictionary { .. } => 0,
         }
     }
 
-    /// Compares the claims with each other and with the chunk's; `seen` values came so far.
+    /// Checks the header against itself and the chunk; `seen` is the number of values so far.
     fn fits(&self, body: &[u8], chunk: &ColumnChunkMetaData, seen: u64) -> Result<(), String> {
         if seen > chunk.num_values() as u64 {
-            return Err(format!("with it the column has {seen} values of {}", chunk.num_values()));
+            return Err(format!(
+                "the column has more values ({seen}) than declared ({})",
+                chunk.num_values()
+            ));
         }
         match self.kind {
-            // A dictionary may hold values that do not occur, but each takes its bytes.
-            Kind::Dictionary { values }
+            // A dictionary may contain unused values, but each takes space.
+            PageKind::Dictionary { values }
                 if values > self.unpacked / bytes_of_a_value(chunk) || (values == 0 && self.unpacked > 0) =>
             {
                 Err(format!("a dictionary of {values} values in {} bytes", self.unpacked))
             }
-            Kind::Data { values: 0, encoding: PLAIN } if self.unpacked > 0 && is_flat(chunk) => {
+            PageKind::Data { values: 0, encoding: PLAIN } if self.unpacked > 0 && is_flat(chunk) => {
                 Err(format!("no values in {} bytes", self.unpacked))
             }
-            Kind::DataV2 { values, nulls, encoding: PLAIN, levels, .. }
+            PageKind::DataV2 { values, nulls, encoding: PLAIN, levels, .. }
                 if values == nulls && self.unpacked > levels =>
             {
                 Err(format!("no values in {} bytes", self.unpacked))
             }
-            Kind::DataV2 { values, nulls, rows, .. } if nulls.max(rows) > values => {
-                Err(format!("{values} values cannot be {nulls} nulls and {rows} rows"))
+            PageKind::DataV2 { values, nulls, rows, .. } if nulls.max(rows) > values => {
+                Err(format!("{values} values do not fit {nulls} nulls and {rows} rows"))
             }
-            Kind::DataV2 { levels, .. } if levels > self.unpacked.min(body.len()) => {
-                Err(format!("its levels take {levels} bytes of {}", self.unpacked.min(body.len())))
+            PageKind::DataV2 { levels, .. } if levels > self.unpacked.min(body.len()) => {
+                Err(format!("its levels have {levels} of {} bytes", self.unpacked.min(body.len())))
             }
             _ => Ok(()),
         }
     }
 
-    /// Compares what the body is said to unpack to with what it can unpack to.
+    /// Compares the declared decompressed size with what the body can decompress to.
     fn unpacks_within(
         &self,
         body: &[u8],
@@ -162,15 +164,15 @@ impl Page {
         let codec = chunk.compression();
         if self.unpacked as u64 > most_unpacked(codec, body.len()) {
             let (packed, unpacked) = (body.len(), self.unpacked);
-            return Err(format!("{packed} bytes cannot unpack to the {unpacked} that it claims"));
+            return Err(format!("{packed} bytes cannot decompress to {unpacked} bytes as declared"));
         }
         let levels = match self.kind {
-            Kind::DataV2 { levels, is_packed: true, .. } => levels,
-            Kind::DataV2 { .. } => return Ok(()),
+            PageKind::DataV2 { levels, is_packed: true, .. } => levels,
+            PageKind::DataV2 { .. } => return Ok(()),
             _ => 0,
         };
         let body = body.get(levels..).unwrap_or_default();
-        // A buffer that grows may be twice as long as what is in it.
+        // The capacity of a growing buffer may be twice its length.
         let is_small = most_unpacked(codec, body.len()).saturating_mul(2) <= budget.bytes;
         let overflows = match codec {
             _ if is_small => false,
@@ -178,14 +180,14 @@ impl Page {
             Compression::LZ4 => LZ4_FRAMES.iter().any(|magic| body.starts_with(magic)),
             _ => false,
         };
-        let said = || format!("unpacks to more than the {} bytes that it claims", self.unpacked);
+        let said = || format!("decompresses to more than the {} bytes declared", self.unpacked);
         if overflows { Err(said()) } else { Ok(()) }
     }
 
-    fn describe(&self, chunk: &ColumnChunkMetaData, pages: &mut Pages) {
+    fn describe(&self, chunk: &ColumnChunkMetaData, pages: &mut ChunkPages) {
         let (is_repeated, is_counted) = match self.kind {
-            Kind::Dictionary { .. } => (true, false),
-            Kind::Data { encoding, .. } | Kind::DataV2 { encoding, .. } => {
+            PageKind::Dictionary { .. } => (true, false),
+            PageKind::Data { encoding, .. } | PageKind::DataV2 { encoding, .. } => {
                 (encoding == DELTA_TEXTS, matches!(encoding, DELTA_LENGTHS | DELTA_TEXTS))
             }
         };
@@ -196,7 +198,7 @@ impl Page {
     }
 }
 
-impl Kind {
+impl PageKind {
     fn read(thrift: &mut Thrift, number: i16) -> Result<Self, &'static str> {
         match number {
             5 => fields(thrift, 0)
@@ -216,7 +218,7 @@ impl Kind {
     }
 }
 
-/// A struct's first `N` fields, which are numbers, and a field that is a flag, set where it is missing.
+/// The first `N` fields of a struct, which are numbers, and a flag that defaults to true.
 fn fields<const N: usize>(thrift: &mut Thrift, flag: i16) -> Result<([usize; N], bool), &'static str> {
     let (mut number, mut numbers, mut is_set) = (0, [None; N], true);
     while let Some(of) = thrift.field(&mut number).ok_or(DAMAGED)? {
@@ -232,7 +234,7 @@ fn fields<const N: usize>(thrift: &mut Thrift, flag: i16) -> Result<([usize; N],
     if numbers.contains(&None) { Err(DAMAGED) } else { Ok((numbers.map(Option::unwrap_or_default), is_set)) }
 }
 
-/// A size or a count: a number of 32 bits with a sign, which must not be used.
+/// A size or count: a signed 32-bit number that must not be negative.
 fn natural(thrift: &mut Thrift) -> Result<usize, &'static str> {
     match thrift.zigzag().ok_or(DAMAGED)? {
         ..0 => Err("its header has a negative size"),
@@ -240,13 +242,13 @@ fn natural(thrift: &mut Thrift) -> Result<usize, &'static str> {
     }
 }
 
-/// Whether a column has a value in each row, so that no levels stand before them.
+/// Whether a column has one value per row, so that no levels precede the values.
 fn is_flat(chunk: &ColumnChunkMetaData) -> bool {
     let about = chunk.column_descr();
     about.max_def_level() == 0 && about.max_rep_level() == 0
 }
 
-/// The fewest bytes of a value that is written out.
+/// Smallest size of a value in plain encoding.
 pub(super) fn bytes_of_a_value(chunk: &ColumnChunkMetaData) -> usize {
     match chunk.column_type() {
         Type::BOOLEAN => 1,
@@ -257,8 +259,8 @@ pub(super) fn bytes_of_a_value(chunk: &ColumnChunkMetaData) -> usize {
     }
 }
 
-/// What `packed` bytes can at most unpack to: Snappy copies 64 bytes by three, LZ4 255 by one, deflate
-/// 258 by two bits; Zstandard repeats a byte 128 Ki times by four.
+/// Upper bound of the decompressed size of `packed` bytes: Snappy copies 64 bytes with three, LZ4 255
+/// with one, deflate 258 with two bits; Zstandard repeats a byte 128 Ki times with four.
 fn most_unpacked(codec: Compression, packed: usize) -> u64 {
     let times = match codec {
         Compression::UNCOMPRESSED => 1,
@@ -270,11 +272,11 @@ fn most_unpacked(codec: Compression, packed: usize) -> u64 {
     (packed as u64).saturating_mul(times)
 }
 
-/// How LZ4 frames begin, which the decoder takes where it finds no LZ4 blocks.
+/// Magic numbers of LZ4 frames, which the decoder tries if the data is not LZ4 blocks.
 const LZ4_FRAMES: [[u8; 4]; 2] = [[0x04, 0x22, 0x4d, 0x18], [0x02, 0x21, 0x4c, 0x18]];
 
 fn inflates_beyond(body: &[u8], most: usize) -> bool {
     let mut decoder = MultiGzDecoder::new(body).take(most as u64 + 1);
-    // What is damaged before it grows too long is for the decoder to refuse.
+    // Data that is damaged before it gets too long is left to the decoder.
     std::io::copy(&mut decoder, &mut std::io::sink()).is_ok_and(|length| length > most as u64)
 }

@@ -1,11 +1,11 @@
-//! Thrift's compact encoding, as far as footers and page headers of Parquet need it.
+//! Thrift's compact encoding, as needed for footers and page headers of Parquet.
 //!
-//! A struct is a run of fields, each headed by a byte with the step from the last field's number in
-//! its upper half and the type in its lower half, ended by a zero byte. What is read here the
-//! decoder reads alike; what it might read otherwise (numbers of fields beyond 16 bits, numbers of
-//! more than ten bytes, lists of booleans) is refused.
+//! A struct is a sequence of fields that ends with a zero byte. Each field starts with a byte: the upper
+//! half is the difference to the previous field id, the lower half is the type. Everything accepted
+//! here is read the same way by the decoder. What it might read differently (field ids beyond 16 bits,
+//! numbers of more than ten bytes, lists of booleans) is refused.
 
-/// Deeper than any table of ours: a list column takes three levels.
+/// More than any supported table needs: a list column takes three levels.
 pub(super) const MOST_LEVELS: usize = 32;
 
 pub(super) const TRUE: u8 = 1;
@@ -14,7 +14,7 @@ pub(super) const I32: u8 = 5;
 pub(super) const LIST: u8 = 9;
 pub(super) const STRUCT: u8 = 12;
 
-/// The bytes that are still to be read. Every step gives `None` where they end or make no sense.
+/// The bytes left to read. Every method returns `None` if they are truncated or invalid.
 pub(super) struct Thrift<'a> {
     pub(super) bytes: &'a [u8],
 }
@@ -42,7 +42,7 @@ impl Thrift<'_> {
         self.varint().map(|value| (value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// The type of the next field of a struct, `None` inside at its end; `number` follows.
+    /// The type of the next field of a struct, `Some(None)` at its end; updates `number`.
     pub(super) fn field(&mut self, number: &mut i16) -> Option<Option<u8>> {
         let head = self.byte()?;
         if head == 0 {
@@ -55,15 +55,15 @@ impl Thrift<'_> {
         Some(Some(head & 0x0f))
     }
 
-    /// The type and number of a list's items.
+    /// Item type and length of a list.
     pub(super) fn list(&mut self) -> Option<(u8, u64)> {
         let head = self.byte()?;
         let items = if head >> 4 == 15 { self.varint()? } else { (head >> 4) as u64 };
-        // An item takes a byte at least.
+        // An item takes at least one byte.
         (items <= self.bytes.len() as u64).then_some((head & 0x0f, items))
     }
 
-    /// Passes over a value. Lists are not expected where values are passed over.
+    /// Skips a value. Lists are not supported here.
     pub(super) fn skip(&mut self, kind: u8, level: usize) -> Option<()> {
         if level > MOST_LEVELS {
             return None;
@@ -94,8 +94,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_fields_beyond_sixteen_bits_are_refused() {
-        // 65,538 would be field 2 to a reader that keeps sixteen bits; 131,076 is its zigzag.
+    fn field_ids_beyond_16_bits_are_refused() {
+        // A reader that keeps 16 bits would take 65,538 for field 2; 131,076 is its zigzag encoding.
         let mut far = Thrift { bytes: &[I32, 0x84, 0x80, 0x08, 0] };
         assert_eq!(far.field(&mut 0), None);
         let mut number = 0;
@@ -104,15 +104,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_be_negative_and_must_end() {
+    fn numbers_may_be_negative_and_must_be_terminated() {
         assert_eq!(Thrift { bytes: &[0x03] }.zigzag(), Some(-2));
         assert_eq!(Thrift { bytes: &[0xac, 0x02] }.varint(), Some(300));
         assert_eq!(Thrift { bytes: &[0x80; 11] }.varint(), None);
     }
 
     #[test]
-    fn values_are_passed_over_by_their_length() {
-        // A struct of a text of two bytes, a double and a flag; 0x7f follows.
+    fn values_are_skipped_by_their_length() {
+        // A struct of a string of two bytes, a double and a flag; 0x7f follows.
         let bytes = [0x18, 2, b'a', b'b', 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0, 0x7f];
         let mut thrift = Thrift { bytes: &bytes };
         assert_eq!((thrift.skip(STRUCT, 0), thrift.bytes), (Some(()), &[0x7f][..]));

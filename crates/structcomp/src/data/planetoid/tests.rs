@@ -1,6 +1,6 @@
-//! A five-node Planetoid folder written by hand, whole and damaged.
+//! A handwritten Planetoid folder with five nodes, intact and damaged.
 //!
-//! The training node is 0; `allx` has the nodes 0 to 2, `tx` the nodes 4 and 3.
+//! Node 0 is the training node; `allx` has nodes 0 to 2, `tx` has nodes 4 and 3.
 
 use super::*;
 use crate::{Dataset, data};
@@ -55,7 +55,7 @@ fn graph(items: &[u8]) -> Vec<u8> {
     [b"\x80\x02ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(", items, b"u."].concat()
 }
 
-// 0 - 1, 1 - 2 with the loop 2 - 2, and 0 - 4 given in one direction only.
+// 0 - 1, 1 - 2 with the self loop 2 - 2, and 0 - 4 in one direction only.
 const EDGES: &[u8] = b"K\x00](K\x01K\x04eK\x01](K\x00K\x02eK\x02](K\x01K\x02eK\x03]K\x04]";
 
 fn write_folder() -> tempfile::TempDir {
@@ -78,7 +78,7 @@ fn open(folder: &tempfile::TempDir) -> Result<Dataset> {
     data::open(folder.path(), &Options::default())
 }
 
-/// What is said when one file holds something else.
+/// The error, or the notes, with one file replaced.
 fn with(kind: &str, bytes: &[u8]) -> String {
     let folder = write_folder();
     std::fs::write(folder.path().join(format!("ind.toy.{kind}")), bytes).unwrap();
@@ -87,7 +87,7 @@ fn with(kind: &str, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn rows_go_where_the_test_index_says() {
+fn test_rows_are_placed_by_the_test_index() {
     let data = open(&write_folder()).unwrap();
     assert_eq!((data.source.format, data.graph.nodes(), data.graph.edges()), ("planetoid", 5, 3));
     assert_eq!((data.repairs.self_loops, data.repairs.directed), (1, 1));
@@ -101,7 +101,7 @@ fn rows_go_where_the_test_index_says() {
     assert_eq!(data.source.notes, ["the public split has only 2 validation nodes"]);
 }
 
-/// Reads the folder again and again with one of its files changed.
+/// Reads the folder repeatedly with one file changed.
 fn with_each_change(kind: &str, changes: impl Fn(&[u8]) -> Vec<Vec<u8>>) -> Vec<Result<Parts>> {
     let folder = write_folder();
     let path = folder.path().join(format!("ind.toy.{kind}"));
@@ -113,16 +113,16 @@ fn with_each_change(kind: &str, changes: impl Fn(&[u8]) -> Vec<Vec<u8>>) -> Vec<
 }
 
 #[test]
-fn every_cut_of_every_pickle_is_an_error() {
+fn every_truncation_of_every_pickle_is_an_error() {
     for kind in FILES.iter().filter(|kind| **kind != "test.index") {
         let cuts = |whole: &[u8]| (0..whole.len()).map(|length| whole[..length].to_vec()).collect();
         let read = with_each_change(kind, cuts);
-        assert_eq!(read.iter().position(Result::is_ok), None, "{kind} cut to so many bytes");
+        assert_eq!(read.iter().position(Result::is_ok), None, "{kind} truncated");
     }
 }
 
 #[test]
-fn a_damaged_byte_is_an_error_or_other_data_and_no_panic() {
+fn a_damaged_byte_never_panics() {
     for kind in FILES {
         let flips = |whole: &[u8]| {
             let flip = |at: usize| {
@@ -140,46 +140,48 @@ fn a_damaged_byte_is_an_error_or_other_data_and_no_panic() {
 #[test]
 fn files_that_do_not_fit_together_are_errors() {
     assert!(with("test.index", b"4\n").contains("has 1 ids for 2 rows of tx"));
-    assert!(with("test.index", b"4\n4\n").contains("names node 4 twice"));
-    assert!(with("test.index", b"4\n2\n").contains("names node 2, which has a row in allx already"));
-    assert!(with("test.index", b"4\n4294967295\n").contains("names node 4294967295, far beyond its 5 rows"));
+    assert!(with("test.index", b"4\n4\n").contains("contains node 4 twice"));
+    assert!(with("test.index", b"4\n2\n").contains("contains node 2, which is in allx already"));
+    assert!(
+        with("test.index", b"4\n4294967295\n").contains("contains node 4294967295, far beyond its 5 rows")
+    );
     for bad in ["4\nx\n", "4\n-3\n", "4\n99999999999\n"] {
         assert!(with("test.index", bad.as_bytes()).contains("test.index:2: expected one node number"));
     }
     assert!(with("tx", &matrix(5, &[3, 0])).contains("has 5 columns, but allx has 4"));
     assert!(with("tx", &matrix(4, &[3, 4])).contains("column 4 in a matrix of 4 columns"));
     assert!(with("allx", &matrix(4, &[0, -1, 2])).contains("indices: -1 is out of range"));
-    assert!(with("ty", &labels(&[[0, 1]])).contains("has 1 rows, but 2 features"));
+    assert!(with("ty", &labels(&[[0, 1]])).contains("has 1 rows, but there are 2 rows of features"));
     assert!(with("ty", &labels(&[[0, 1], [1, 1]])).contains("row 1 of the labels is not one-hot"));
-    assert!(with("x", &matrix(4, &[1])).contains("are not the first of allx and ally"));
-    assert!(with("y", &labels(&[[0, 1]])).contains("are not the first of allx and ally"));
-    assert!(with("x", &labels(&[[0, 1]])).contains("it is not a scipy csr_matrix"));
+    assert!(with("x", &matrix(4, &[1])).contains("differ from the first of allx and ally"));
+    assert!(with("y", &labels(&[[0, 1]])).contains("differ from the first of allx and ally"));
+    assert!(with("x", &labels(&[[0, 1]])).contains("is not a scipy csr_matrix"));
 }
 
 #[test]
-fn absent_test_nodes_are_noted() {
-    // Node 3 has no row; 5 takes its place at the end.
-    assert!(with("test.index", b"4\n5\n").starts_with("1 nodes have a row in neither allx nor tx"));
+fn missing_test_nodes_are_noted() {
+    // Node 3 has no row; node 5 has its row instead.
+    assert!(with("test.index", b"4\n5\n").starts_with("1 nodes are neither in allx nor in tx"));
 }
 
 #[test]
-fn graphs_with_wild_ids_and_shared_lists_are_errors() {
-    assert!(with("graph", &graph(b"K\x00](J\xff\xff\xff\xffe")).contains("names node -1"));
-    assert!(with("graph", &graph(b"K\x00K\x00")).contains("has no list of neighbours"));
-    assert!(with("graph", &graph(b"K\x00](Ne")).contains("not called by a number"));
+fn graphs_with_invalid_ids_or_shared_lists_are_errors() {
+    assert!(with("graph", &graph(b"K\x00](J\xff\xff\xff\xffe")).contains("invalid node number -1"));
+    assert!(with("graph", &graph(b"K\x00K\x00")).contains("has no neighbour list"));
+    assert!(with("graph", &graph(b"K\x00](Ne")).contains("node id that is not a number"));
     assert!(with("graph", &matrix(1, &[0])).contains("not a dictionary of neighbour lists"));
     let six: Vec<u8> = (0..6).flat_map(|node| [b'K', node, b']']).collect();
-    assert!(with("graph", &graph(&six)).contains("lists 6 nodes, but the features have 5 rows"));
-    // One long list, kept and recalled for every node.
+    assert!(with("graph", &graph(&six)).contains("has 6 nodes, but there are 5 rows of features"));
+    // One long list, stored once and used for every node.
     let mut shared = b"K\x00]q\x00(".to_vec();
     shared.extend(b"K\x01".repeat(500));
     shared.extend(b"eK\x01h\x00K\x02h\x00K\x03h\x00K\x04h\x00");
-    assert!(with("graph", &graph(&shared)).contains("repeats one list for many nodes"));
+    assert!(with("graph", &graph(&shared)).contains("uses the same list for many nodes"));
     assert!(with("graph", b"cos\nsystem\n(U\x02lstR.").contains("os.system"));
 }
 
 #[test]
-fn a_folder_needs_exactly_one_dataset_of_files() {
+fn a_folder_must_contain_exactly_one_dataset() {
     let folder = write_folder();
     std::fs::write(folder.path().join("ind.other.graph"), "").unwrap();
     assert!(open(&folder).unwrap_err().to_string().contains("several datasets (other, toy)"));

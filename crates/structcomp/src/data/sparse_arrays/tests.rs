@@ -1,4 +1,4 @@
-//! One small matrix in every layout, whole and contradicting itself.
+//! A small matrix in every layout, valid and inconsistent.
 
 use super::*;
 use crate::data::npz::tests::integers;
@@ -37,7 +37,7 @@ fn edges(members: &Members, layout: Layout) -> Vec<(u64, u64, f32)> {
 }
 
 #[test]
-fn rows_columns_and_pairs_give_the_matrix_drawn() {
+fn every_layout_gives_the_same_matrix() {
     let by_rows = [(0, 1, 7.0), (2, 2, 8.0), (2, 0, 9.0)];
     assert_eq!(edges(&compressed(), Layout::Csr), by_rows);
     let turned: Vec<_> = by_rows.iter().map(|&(u, v, weight)| (v, u, weight)).collect();
@@ -53,22 +53,22 @@ fn rows_columns_and_pairs_give_the_matrix_drawn() {
 }
 
 #[test]
-fn parts_that_contradict_each_other_are_named() {
+fn inconsistent_arrays_are_named() {
     for (name, items, said) in [
-        ("shape", vec![3], "is no shape of a matrix"),
-        ("shape", vec![-3, 3], "is no shape of a matrix"),
-        ("shape", vec![3, 1 << 40], "is no shape of a matrix"),
+        ("shape", vec![3], "is not a valid shape of a matrix"),
+        ("shape", vec![-3, 3], "is not a valid shape of a matrix"),
+        ("shape", vec![3, 1 << 40], "is not a valid shape of a matrix"),
         ("shape", vec![4, 4], "indptr: has 4 starts for 4 rows"),
         ("shape", vec![2_000_000_000, 2_000_000_000], "a graph needs 14.9 GiB"),
         ("shape", vec![4_000_000_000, 4_000_000_000], "more than the 2^31 nodes"),
         ("shape", vec![3, 4], "a graph needs a square matrix"),
-        ("indptr", vec![0, 2, 1, 3], "indptr: does not ascend"),
-        ("indptr", vec![0, 1, 1, 4], "indptr: does not ascend"),
-        ("indptr", vec![1, 1, 1, 3], "indptr: does not ascend"),
-        ("indptr", vec![0, i64::MIN, i64::MAX, 3], "indptr: does not ascend"),
+        ("indptr", vec![0, 2, 1, 3], "indptr: does not increase"),
+        ("indptr", vec![0, 1, 1, 4], "indptr: does not increase"),
+        ("indptr", vec![1, 1, 1, 3], "indptr: does not increase"),
+        ("indptr", vec![0, i64::MIN, i64::MAX, 3], "indptr: does not increase"),
         ("indptr", vec![], "indptr: has 0 starts"),
-        ("indices", vec![1, -2, 0], "indices: item 1 is -2, not one of 0..3"),
-        ("indices", vec![1, 2, 3], "indices: item 2 is 3, not one of 0..3"),
+        ("indices", vec![1, -2, 0], "indices: item 1 is -2, outside 0..3"),
+        ("indices", vec![1, 2, 3], "indices: item 2 is 3, outside 0..3"),
         ("data", vec![7], "data: has 1 values for 3 entries"),
     ] {
         let mut members = compressed();
@@ -89,7 +89,7 @@ fn parts_that_contradict_each_other_are_named() {
 }
 
 #[test]
-fn entries_of_zero_are_no_edges_without_weights_either() {
+fn zero_entries_are_dropped_without_weights_too() {
     let mut members = compressed();
     members[3].1 = vec![7, 0, 9];
     let edges = with(&members, Layout::Csr, |matrix| matrix.edges(false)).unwrap();

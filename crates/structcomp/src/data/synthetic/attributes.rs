@@ -1,19 +1,18 @@
-//! Features and labels, each node's from a random stream of its own.
+//! Features and labels of synthetic graphs. Each node has its own random stream.
 
-use super::{FeatureKind, Synthetic, blocks::Place, permutation::Permutation};
+use super::{FeatureKind, Synthetic, blocks::BlockPosition, permutation::Permutation};
 use crate::{Rng, Seed, random::mix};
 use rand::RngExt;
 
-/// How a node's features follow from its class and its group.
+/// How the features of a node depend on its class and group.
 pub(super) enum FeatureModel {
     Words(Words),
     Gaussian(Gaussian),
 }
 
-/// Bags of words: each topic ranks the whole vocabulary in an order of its own, and words are
-/// drawn by rank.
+/// Bags of words: each topic has its own order of the whole vocabulary, and words are drawn by rank.
 pub(super) struct Words {
-    /// The chance of a rank or a smaller one (Zipf's law).
+    /// Cumulative weight of the ranks (Zipf's law).
     cumulative: Vec<f64>,
     per_node: f64,
     noise: f64,
@@ -22,7 +21,7 @@ pub(super) struct Words {
     seed: Seed,
 }
 
-/// Vectors: the mean of the class, the mean of the group, and noise, of variance 1 together.
+/// Vectors: class mean plus group mean plus noise, with total variance 1.
 pub(super) struct Gaussian {
     pub(super) width: usize,
     class_means: Vec<f32>,
@@ -32,9 +31,9 @@ pub(super) struct Gaussian {
     seed: Seed,
 }
 
-/// Which class the features of a node speak of: for a share of the communities, not their own.
+/// The class that the features of a node suggest. In a share of the communities it is a wrong one.
 ///
-/// Neighbours err together there, as in fields between two sciences, so averaging does not help.
+/// All nodes of such a community agree on it, so averaging over neighbours does not help.
 struct Looks {
     overlap: f64,
     classes: u64,
@@ -46,7 +45,7 @@ impl Looks {
         Self { overlap: model.overlap, classes: model.classes as u64, key: seed.key("overlap") }
     }
 
-    fn class(&self, place: &Place) -> u64 {
+    fn class(&self, place: &BlockPosition) -> u64 {
         let own = place.label as u64;
         let [_, _, _, community] = &place.blocks;
         let drawn = mix(self.key ^ mix(community.start));
@@ -87,7 +86,7 @@ impl Words {
     }
 
     /// The words of a node, ascending.
-    pub(super) fn row(&self, node: u64, place: &Place) -> Vec<u32> {
+    pub(super) fn row(&self, node: u64, place: &BlockPosition) -> Vec<u32> {
         let mut rng = self.seed.stream_at("features", node);
         let vocabulary = self.cumulative.len();
         let topic = |name: &str, number: u64| {
@@ -101,7 +100,7 @@ impl Words {
         let wanted = (self.per_node * (0.5 + rng.random::<f64>()) + rng.random::<f64>()) as usize;
         let wanted = wanted.clamp(1, vocabulary);
         let mut words = Vec::with_capacity(wanted);
-        // The bound is for vocabularies that hardly have the words wanted.
+        // The bound is for small vocabularies, which may not have enough words.
         for _ in 0..8 * wanted {
             let word = topics[self.topic(&mut rng)].forward(self.rank(&mut rng)) as u32;
             if let Err(at) = words.binary_search(&word) {
@@ -149,8 +148,7 @@ impl Gaussian {
         }
     }
 
-    /// Appends the features of a node.
-    pub(super) fn push_row(&self, node: u64, place: &Place, out: &mut Vec<f32>) {
+    pub(super) fn push_row(&self, node: u64, place: &BlockPosition, out: &mut Vec<f32>) {
         let mut rng = self.seed.stream_at("features", node);
         let class = &self.class_means[self.looks.class(place) as usize * self.width..][..self.width];
         let group = &self.group_means[place.group as usize * self.width..][..self.width];
@@ -160,13 +158,13 @@ impl Gaussian {
     }
 }
 
-/// Close to a standard normal number: the sum of four uniform ones, which needs no function that
-/// differs between machines. It never exceeds 3.47.
+/// An approximately standard normal number: a sum of four uniform ones, which needs no function that
+/// differs between machines. Its absolute value is below 3.47.
 fn normal(rng: &mut Rng) -> f32 {
     let bits: u64 = rng.random();
     let pairs = (bits & 0x0000_ffff_0000_ffff) + (bits >> 16 & 0x0000_ffff_0000_ffff);
     let sum = (pairs & 0xffff_ffff) + (pairs >> 32);
-    // Four numbers of 0..=65535 have the mean 131070 and the variance 4 (2^32 - 1) / 12.
+    // Four numbers in 0..=65535 have mean 131070 and variance 4 (2^32 - 1) / 12.
     (sum as f32 - 131_070.0) * (1.0 / 37_837.227)
 }
 
@@ -174,8 +172,8 @@ fn normal(rng: &mut Rng) -> f32 {
 mod tests {
     use super::*;
 
-    fn place(label: u32) -> Place {
-        Place { label, group: label as u64, blocks: [0..9, 0..9, 0..9, 0..9] }
+    fn place(label: u32) -> BlockPosition {
+        BlockPosition { label, group: label as u64, blocks: [0..9, 0..9, 0..9, 0..9] }
     }
 
     #[test]
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_words_ascend_and_have_about_as_many_as_asked() {
+    fn rows_of_words_are_sorted_and_have_the_requested_mean_length() {
         let model = Synthetic { feature_noise: 0.5, ..Synthetic::default() };
         let words = Words::new(&model, 200, 12.0, Seed(1));
         let rows: Vec<Vec<u32>> = (0..2000).map(|node| words.row(node, &place(0))).collect();
@@ -215,9 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn the_asked_share_of_communities_looks_like_another_class() {
+    fn the_requested_share_of_communities_looks_like_another_class() {
         let looks = Looks::new(&Synthetic { overlap: 0.25, ..Synthetic::default() }, Seed(3));
-        let at = |start| Place { label: 4, group: 0, blocks: [0..9999, 0..9999, 0..9999, start..start + 1] };
+        let at = |start| BlockPosition {
+            label: 4,
+            group: 0,
+            blocks: [0..9999, 0..9999, 0..9999, start..start + 1],
+        };
         let seen: Vec<u64> = (0..4000).map(|start| looks.class(&at(start))).collect();
         let own = seen.iter().filter(|&&class| class == 4).count();
         assert!((2880..=3120).contains(&own), "{own} of 3000");

@@ -1,4 +1,4 @@
-//! The nested blocks of the model: the whole graph, classes, groups and communities.
+//! The nested blocks: the whole graph, classes, groups and communities.
 
 use super::Synthetic;
 use crate::{Error, Result, Seed, random::mix};
@@ -8,24 +8,24 @@ use std::ops::Range;
 /// Whole graph, class, group, community.
 pub(super) const LEVELS: usize = 4;
 
-/// How positions are divided. Only the classes are stored; groups and communities are computed.
+/// The division of positions into blocks. Only classes are stored; groups and communities are computed.
 #[derive(Clone)]
 pub(super) struct Blocks {
     class_starts: Vec<u64>,
-    /// Classes are laid out by size; their labels are not.
+    /// Classes are ordered by size; their labels are shuffled.
     labels: Vec<u32>,
-    /// The number of the first group of each class, and at last of all groups.
+    /// Index of the first group of each class, followed by the number of groups.
     group_starts: Vec<u64>,
     community: f64,
     key: u64,
 }
 
-/// Where a position lies.
-pub(super) struct Place {
+/// The blocks of a position.
+pub(super) struct BlockPosition {
     pub(super) label: u32,
-    /// Counted through all classes.
+    /// Index of the group among those of all classes.
     pub(super) group: u64,
-    /// The block of each level that holds the position, from the whole graph inwards.
+    /// The block at each level that contains the position, from the whole graph inwards.
     pub(super) blocks: [Range<u64>; LEVELS],
 }
 
@@ -43,8 +43,8 @@ impl Blocks {
         if class_starts.windows(2).any(|class| class[1] < class[0] + 2) {
             let (nodes, classes) = (model.nodes, model.classes);
             return Err(Error::Input(format!(
-                "{nodes} nodes are too few for {classes} classes of uneven size: the smallest would have \
-                 fewer than two"
+                "{nodes} nodes are too few for {classes} classes of unequal size: the smallest would have fewer \
+                     than two"
             )));
         }
         let mut labels: Vec<u32> = (0..model.classes as u32).collect();
@@ -57,18 +57,18 @@ impl Blocks {
         Ok(Self { class_starts, labels, group_starts, community, key: seed.key("blocks") })
     }
 
-    /// How many groups there are in all classes.
+    /// Number of groups in all classes.
     pub(super) fn groups(&self) -> u64 {
         self.group_starts[self.group_starts.len() - 1]
     }
 
-    /// The chance that two random nodes are of one class.
+    /// Probability that two random nodes have the same class.
     pub(super) fn same_class(&self) -> f64 {
         let nodes = self.class_starts[self.class_starts.len() - 1] as f64;
         self.class_starts.windows(2).map(|class| ((class[1] - class[0]) as f64 / nodes).powi(2)).sum()
     }
 
-    pub(super) fn place(&self, position: u64) -> Place {
+    pub(super) fn place(&self, position: u64) -> BlockPosition {
         let at = self.class_at(position);
         let class = self.class_starts[at]..self.class_starts[at + 1];
         let groups = self.group_starts[at + 1] - self.group_starts[at];
@@ -78,7 +78,7 @@ impl Blocks {
         let key = mix(self.key.wrapping_add(number + 1));
         let (_, community) = part(&inside, communities, key, position);
         let whole = 0..self.class_starts[self.class_starts.len() - 1];
-        Place { label: self.labels[at], group: number, blocks: [whole, class, inside, community] }
+        BlockPosition { label: self.labels[at], group: number, blocks: [whole, class, inside, community] }
     }
 
     pub(super) fn label(&self, position: u64) -> u32 {
@@ -94,15 +94,15 @@ fn communities(nodes: u64, community: f64) -> u64 {
     ((nodes as f64 / community).round() as u64).max(1)
 }
 
-/// As many groups in a class as communities in a group, about.
+/// About as many groups in a class as communities in a group.
 fn groups(nodes: u64, community: f64) -> u64 {
     (communities(nodes, community) as f64).sqrt().round() as u64
 }
 
-/// Divides a block into `parts` of uneven size and finds the one that holds `position`.
+/// Divides a block into `parts` of unequal size and finds the one that contains `position`.
 fn part(block: &Range<u64>, parts: u64, key: u64, position: u64) -> (u64, Range<u64>) {
     let length = (block.end - block.start) as f64;
-    // Borders move by up to 0.3 of a part either way, so they never cross.
+    // Boundaries move by at most 0.3 of a part in either direction, so they never cross.
     let border = |i: u64| match i {
         0 => block.start,
         i if i == parts => block.end,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_uneven_and_communities_about_as_large_as_asked() {
+    fn class_sizes_follow_the_skew_and_communities_have_the_requested_size() {
         let model =
             Synthetic { nodes: 10_000, classes: 4, class_skew: 1.0, community: 25, ..Synthetic::default() };
         let blocks = Blocks::new(&model, Seed(0)).unwrap();

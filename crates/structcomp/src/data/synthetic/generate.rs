@@ -1,11 +1,11 @@
-//! From a model to its rows, in parallel and in order, and to a dataset in memory.
+//! Generates the rows of a synthetic graph, in parallel and in order, and a dataset in memory.
 
 use super::{
     FeatureKind, Synthetic,
     attributes::FeatureModel,
     permutation::Permutation,
     stubs::NODE_BYTES,
-    wiring::{Rows, Wiring},
+    wiring::{NeighborLists, Wiring},
 };
 use crate::{
     Budget, Csr, Dataset, Dense, Features, Graph, Labels, NodeIds, Repairs, Result, Seed,
@@ -16,15 +16,15 @@ use sha2::{Digest, Sha256};
 use std::ops::Range;
 
 impl Synthetic {
-    /// The graph, its features and its labels, in memory. The same seed gives the same bytes, on
-    /// any number of threads.
+    /// Generates graph, features and labels in memory. The same seed gives the same bytes with any number
+    /// of threads.
     pub fn generate(&self, seed: Seed) -> Result<Dataset> {
         self.generate_within(seed, &Budget::default())
     }
 
-    /// [`generate`](Self::generate) with a limit on memory.
+    /// Like [`generate`](Self::generate), with a memory limit.
     pub fn generate_within(&self, seed: Seed, budget: &Budget) -> Result<Dataset> {
-        let sampler = Sampler::new(self, seed, budget, self.dataset_bytes())?;
+        let sampler = RowSampler::new(self, seed, budget, self.dataset_bytes())?;
         let graph = self.graph(&sampler)?;
         let features = self.feature_matrix(&sampler)?;
         let labels = self.label_list(&sampler)?;
@@ -49,27 +49,27 @@ impl Synthetic {
     }
 
     pub(super) fn notes(&self, seed: Seed) -> Vec<String> {
-        vec![format!("synthetic graph, made by a stochastic block model with seed {}", seed.0)]
+        vec![format!("synthetic graph from a stochastic block model with seed {}", seed.0)]
     }
 
     fn dataset_bytes(&self) -> u64 {
         let (nodes, edges) = (self.nodes as u64, self.edges as u64);
         let features = match self.features {
             FeatureKind::Gaussian { width } => 4 * width as u64,
-            // A column number and a value each, while they are collected and in the end.
+            // A column index and a value each, both while they are collected and in the result.
             FeatureKind::Words { per_node, .. } => 16 * (per_node as u64 + 1),
         };
         let graph = nodes.saturating_mul(8).saturating_add(edges.saturating_mul(2 * 4));
         graph.saturating_add(nodes.saturating_mul(features)).saturating_add(nodes.saturating_mul(8))
     }
 
-    fn graph(&self, sampler: &Sampler) -> Result<Graph> {
+    fn graph(&self, sampler: &RowSampler) -> Result<Graph> {
         let mut offsets = Vec::with_capacity(self.nodes + 1);
         offsets.push(0);
         let mut targets: Vec<u32> = Vec::with_capacity(self.edges / 50 * 101 + 1000);
         sampler.in_order(
             |range| sampler.wiring.rows(range),
-            |rows: Rows| {
+            |rows: NeighborLists| {
                 let before = targets.len();
                 offsets.extend(rows.ends.iter().map(|&end| (before + end) as u64));
                 targets.extend(rows.targets);
@@ -79,7 +79,7 @@ impl Synthetic {
         Graph::from_csr(offsets.into(), targets.into(), None)
     }
 
-    fn feature_matrix(&self, sampler: &Sampler) -> Result<Features> {
+    fn feature_matrix(&self, sampler: &RowSampler) -> Result<Features> {
         match (&sampler.features, self.features) {
             (FeatureModel::Gaussian(_), FeatureKind::Gaussian { width }) => {
                 let mut values = Vec::with_capacity(self.nodes * width);
@@ -96,7 +96,7 @@ impl Synthetic {
                 let (mut offsets, mut indices) = (vec![0], Vec::new());
                 sampler.in_order(
                     |range| sampler.words(range),
-                    |rows: Rows| {
+                    |rows: NeighborLists| {
                         let before = indices.len();
                         offsets.extend(rows.ends.iter().map(|&end| (before + end) as u64));
                         indices.extend(rows.targets);
@@ -109,7 +109,7 @@ impl Synthetic {
         }
     }
 
-    fn label_list(&self, sampler: &Sampler) -> Result<Labels> {
+    fn label_list(&self, sampler: &RowSampler) -> Result<Labels> {
         let mut classes = Vec::with_capacity(self.nodes);
         sampler.in_order(
             |range| sampler.labels(range),
@@ -121,7 +121,6 @@ impl Synthetic {
         Labels::from_signed(classes)
     }
 
-    /// Columns of the feature matrix.
     pub(super) fn width(&self) -> usize {
         match self.features {
             FeatureKind::Gaussian { width } => width,
@@ -130,23 +129,23 @@ impl Synthetic {
     }
 }
 
-/// A model fitted and ready to give any of its rows.
-pub(super) struct Sampler<'a> {
+/// A fitted model that can compute any of its rows.
+pub(super) struct RowSampler<'a> {
     model: &'a Synthetic,
     pub(super) wiring: Wiring,
     pub(super) features: FeatureModel,
     withheld: Permutation,
 }
 
-/// Rows of one task, and of one block of them that is handed on.
+/// NeighborLists per task, and per block of tasks.
 const TASK: u64 = 1 << 9;
 const BLOCK: u64 = 1 << 16;
 
-impl<'a> Sampler<'a> {
-    /// Checks the model and the memory for it, with `beside` bytes for what else will be held.
+impl<'a> RowSampler<'a> {
+    /// Validates the model and checks the memory limit, with `beside` bytes for other data.
     pub(super) fn new(model: &'a Synthetic, seed: Seed, budget: &Budget, beside: u64) -> Result<Self> {
         model.validate()?;
-        // One index entry of four bytes for sixteen stubs, some of which are lost as duplicates.
+        // One index entry of four bytes per sixteen stubs, some of which are lost as duplicates.
         let stubs = (model.nodes as u64).saturating_mul(NODE_BYTES).saturating_add(model.edges as u64);
         budget.check(&format!("the synthetic graph {}", model.name), stubs.saturating_add(beside))?;
         let wiring = Wiring::new(model, seed)?;
@@ -155,8 +154,8 @@ impl<'a> Sampler<'a> {
         Ok(Self { model, wiring, features, withheld })
     }
 
-    /// Computes all rows block by block and hands the blocks on in order. While one is handed on,
-    /// the next is computed.
+    /// Computes all rows in blocks and passes them to `consume` in order. The next block is computed while
+    /// one is consumed.
     pub(super) fn in_order<T: Send>(
         &self,
         compute: impl Fn(Range<u64>) -> T + Sync,
@@ -196,9 +195,8 @@ impl<'a> Sampler<'a> {
         values
     }
 
-    /// The words of consecutive nodes.
-    pub(super) fn words(&self, range: Range<u64>) -> Rows {
-        let mut rows = Rows::default();
+    pub(super) fn words(&self, range: Range<u64>) -> NeighborLists {
+        let mut rows = NeighborLists::default();
         if let FeatureModel::Words(words) = &self.features {
             for node in range {
                 let place = self.wiring.blocks.place(self.wiring.numbers.backward(node));
@@ -209,7 +207,7 @@ impl<'a> Sampler<'a> {
         rows
     }
 
-    /// The classes of consecutive nodes, -1 where they are withheld.
+    /// The classes of consecutive nodes, -1 for unlabelled ones.
     pub(super) fn labels(&self, range: Range<u64>) -> Vec<i32> {
         let hidden = (self.model.unlabelled * self.model.nodes as f64).round() as u64;
         let label = |node: u64| match self.withheld.forward(node) < hidden {

@@ -1,14 +1,14 @@
-//! Permutations of `0..size` that are computed and not stored.
+//! Permutations of `0..size` that are computed, not stored.
 
 use crate::random::mix;
 
-/// Rounds that make all pairs of a range about equally likely as mates: small ranges need more.
+/// Enough rounds that all pairs of a range are about equally likely mates; small ranges need more.
 const ROUNDS: usize = 5;
 const SMALL_ROUNDS: usize = 7;
 const SMALL_BITS: u32 = 9;
 
-/// A pseudo-random permutation: an unbalanced Feistel network over the next power of two, walked
-/// along its cycle until the value lies inside the range.
+/// A pseudo-random permutation: an unbalanced Feistel network over the next power of two, applied
+/// repeatedly until the value is in the range (cycle walking).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Permutation {
     size: u64,
@@ -29,7 +29,7 @@ impl Permutation {
         Self { size, low_bits, low_mask: ones(low_bits), high_mask: ones(bits - low_bits), keys, rounds }
     }
 
-    /// Where `value`, which must lie in the range, goes.
+    /// The image of `value`, which must be in the range.
     pub(super) fn forward(&self, mut value: u64) -> u64 {
         loop {
             value = self.scramble(value, 0..self.rounds);
@@ -39,7 +39,7 @@ impl Permutation {
         }
     }
 
-    /// What goes to `value`, which must lie in the range.
+    /// The preimage of `value`, which must be in the range.
     pub(super) fn backward(&self, mut value: u64) -> u64 {
         loop {
             value = self.scramble(value, (0..self.rounds).rev());
@@ -49,18 +49,18 @@ impl Permutation {
         }
     }
 
-    /// The partner of `value` when the range is divided into random pairs; an odd range leaves
-    /// one value alone.
+    /// The partner of `value` in a random perfect matching of the range; `None` for the value that an odd
+    /// range leaves over.
     ///
-    /// Mates differ in the low half alone. The number of rounds is odd, so that the last one
-    /// carries that into the high half.
+    /// Before scrambling, mates differ only in the low half. The number of rounds is odd, so that the last
+    /// one carries the difference into the high half.
     pub(super) fn mate(&self, value: u64) -> Option<u64> {
         let mate = self.forward(value) ^ 1;
         (mate < self.size).then(|| self.backward(mate))
     }
 
-    /// Even rounds change one half by the other and odd rounds the reverse, so the same rounds
-    /// in reverse order undo them.
+    /// Even rounds change one half by the other, odd rounds the reverse, so the same rounds in reverse
+    /// order are the inverse.
     fn scramble(&self, value: u64, rounds: impl Iterator<Item = usize>) -> u64 {
         let (mut high, mut low) = (value >> self.low_bits, value & self.low_mask);
         for round in rounds {
@@ -78,8 +78,8 @@ fn ones(bits: u32) -> u64 {
     (1u64 << bits) - 1
 }
 
-/// One wide multiplication, by a factor that depends on the key as well: with a fixed one the
-/// images of neighbours would differ in the same way under every key.
+/// One wide multiplication by a factor that depends on the key: with a fixed factor, the images of
+/// consecutive values would differ in the same way for every key.
 fn fold(half: u64, key: u64) -> u64 {
     let wide = (half ^ key) as u128 * (key.rotate_left(32) | 1) as u128;
     ((wide >> 64) as u64 ^ wide as u64) >> 32
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn mates_are_spread_evenly_over_the_range() {
-        // The mate of a fixed value, over many keys, falls into each of the other places alike.
+        // Over many keys, the mate of a fixed value is uniformly distributed.
         for size in [16, 50, 300] {
             let mut hits = vec![0u32; size];
             let keys = 1000 * size as u64;
@@ -128,7 +128,7 @@ mod tests {
             let freedom = (size - 2) as f64;
             let expected = keys as f64 / (freedom + 1.0);
             let chi_square: f64 = hits.iter().map(|&h| (h as f64 - expected).powi(2) / expected).sum();
-            // Its deviation is sqrt(2 freedom).
+            // The standard deviation is sqrt(2 freedom).
             assert!(chi_square < freedom + 4.0 * (2.0 * freedom).sqrt(), "{chi_square} of {size} {hits:?}");
         }
     }

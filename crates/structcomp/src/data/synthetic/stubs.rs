@@ -1,42 +1,42 @@
-//! Half edges: how many each node has at each level, and whose a half edge is.
+//! Stubs (half edges): how many each node has at each level, and which node owns a stub.
 
 use super::{
     Synthetic,
-    blocks::{Blocks, LEVELS, Place},
+    blocks::{BlockPosition, Blocks, LEVELS},
     permutation::Permutation,
 };
 use crate::Seed;
 use rand::RngExt;
 use rayon::prelude::*;
 
-/// What is fitted so that edges and homophily come out as asked.
+/// Parameters fitted to meet the requested number of edges and homophily.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fit {
-    /// Stubs for each unit of a node's weight.
+pub(super) struct FittedDegrees {
+    /// Stubs per unit of a node's weight.
     pub(super) scale: f64,
-    /// The share of stubs that join nodes of any class.
+    /// Share of stubs that connect nodes of any class.
     pub(super) global: f64,
 }
 
-/// The stubs of all nodes in the order of positions, at each level numbered for itself.
+/// The stubs of all nodes in the order of positions, numbered separately at each level.
 pub(super) struct Stubs {
-    /// For each position, and the end, the number of its first stub at each level.
+    /// For each position, and for the end, the index of its first stub at each level.
     starts: Vec<[u64; LEVELS]>,
-    /// For every 16th stub of a level, the position it belongs to.
+    /// For every 16th stub of a level, its position.
     index: [Vec<u32>; LEVELS],
 }
 
 const INDEX_SHIFT: u32 = 4;
-/// Taken off the power law, so that nodes of one or two edges are as common as in real graphs.
+/// Subtracted from the power law, so that degrees 1 and 2 are as common as in real graphs.
 pub(super) const WEIGHT_SHIFT: f64 = 0.5;
-/// Positions counted as one piece of parallel work.
+/// Positions per task.
 const CHUNK: usize = 1 << 13;
 
-/// Bytes a node, beside the index.
+/// Bytes per node, without the index.
 pub(super) const NODE_BYTES: u64 = size_of::<[u64; LEVELS]>() as u64;
 
 impl Stubs {
-    pub(super) fn new(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: Fit) -> Self {
+    pub(super) fn new(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: FittedDegrees) -> Self {
         let nodes = model.nodes;
         let isolated = Permutation::new(nodes as u64, seed.key("isolated"));
         let stubs_of = |position: u64| match isolated.forward(position) < model.isolated as u64 {
@@ -44,7 +44,7 @@ impl Stubs {
             false => count(model, &blocks.place(position), seed, position, fit),
         };
         let mut starts = vec![[0u64; LEVELS]; nodes + 1];
-        // Sums inside each chunk first, then over the chunks, then both together.
+        // Prefix sums within each chunk, then over the chunks, then both combined.
         starts[1..].par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, ends)| {
             let mut sum = [0; LEVELS];
             for (position, end) in ((chunk * CHUNK) as u64..).zip(ends) {
@@ -74,24 +74,23 @@ impl Stubs {
         self.starts[position as usize][level]..self.starts[position as usize + 1][level]
     }
 
-    /// All stubs at a level of the positions of a block.
+    /// The stubs of a block of positions at a level.
     pub(super) fn within(&self, level: usize, block: &std::ops::Range<u64>) -> std::ops::Range<u64> {
         self.starts[block.start as usize][level]..self.starts[block.end as usize][level]
     }
 
-    /// Stubs of a position at all levels.
+    /// Number of stubs of a position at all levels.
     pub(super) fn count(&self, position: u64) -> u64 {
         (0..LEVELS).map(|level| self.of(level, position)).map(|stubs| stubs.end - stubs.start).sum()
     }
 
-    /// All stubs.
     pub(super) fn total(&self) -> u64 {
         self.starts[self.starts.len() - 1].iter().sum()
     }
 
-    /// Appends the positions that stubs of a level belong to.
+    /// Appends the positions that own the given stubs of a level.
     ///
-    /// The two lookups miss the caches in large graphs; apart, the misses of one overlap.
+    /// Both lookups miss the cache in large graphs; in separate loops, the misses overlap.
     pub(super) fn push_owners(&self, level: usize, stubs: &[u64], out: &mut Vec<u32>) {
         let index = &self.index[level];
         let start = out.len();
@@ -103,8 +102,8 @@ impl Stubs {
     }
 }
 
-/// The mean number of stubs of the nodes that have some, from a sample.
-pub(super) fn mean(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: Fit, sample: u64) -> f64 {
+/// Mean number of stubs of the nodes that have any, from a sample.
+pub(super) fn mean(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: FittedDegrees, sample: u64) -> f64 {
     let nodes = model.nodes as u64;
     let chosen = Permutation::new(nodes, seed.key("fit"));
     let looked_at = nodes.min(sample);
@@ -139,25 +138,31 @@ fn add(a: [u64; LEVELS], b: [u64; LEVELS]) -> [u64; LEVELS] {
     std::array::from_fn(|level| a[level] + b[level])
 }
 
-/// How many stubs a node has at each level: at least one in all.
-fn count(model: &Synthetic, place: &Place, seed: Seed, position: u64, fit: Fit) -> [u64; LEVELS] {
+/// Number of stubs of a node at each level, at least one in total.
+fn count(
+    model: &Synthetic,
+    place: &BlockPosition,
+    seed: Seed,
+    position: u64,
+    fit: FittedDegrees,
+) -> [u64; LEVELS] {
     let mut rng = seed.stream_at("degrees", position);
     let [u, round, mixing, systematic]: [f64; 4] = std::array::from_fn(|_| rng.random());
-    // 1 - u lies in (0, 1], so the power is at least 1 and finite.
+    // 1 - u is in (0, 1], so the power is at least 1 and finite.
     let weight = (1.0 - u).powf(-1.0 / (model.degree_exponent - 1.0)) - WEIGHT_SHIFT;
     let class = &place.blocks[1];
-    // A node cannot have more neighbours than its class has members, and near that most stubs
-    // would fall on the same few nodes.
+    // A node cannot have more neighbours than its class has members. Close to that limit, most stubs
+    // would be duplicates.
     let most = ((class.end - class.start) / 4).clamp(1, (model.max_degree as u64).max(1));
     let stubs = ((fit.scale * weight + round) as u64).clamp(1, most);
-    // Of mean `fit.global`: most nodes keep to their class and a few hardly do. Were all alike, two
-    // steps of averaging over neighbours would tell nearly every class.
+    // Its mean is `fit.global`: most nodes connect within their class, a few mostly outside. If all nodes
+    // had the same share, two steps of averaging over neighbours would reveal nearly every class.
     let global = mixing.powf((1.0 - fit.global) / fit.global.max(1e-9));
     let shares = level_shares(model, global);
     let mut counts = [0; LEVELS];
     let mut share = 0.0;
     let mut taken = 0;
-    // Systematic sampling: each level gets its share rounded up or down, and the sum is exact.
+    // Systematic sampling: the share of each level is rounded up or down, and the sum is exact.
     for level in 0..LEVELS {
         share += shares[level];
         let until = if level + 1 == LEVELS { stubs } else { (stubs as f64 * share + systematic) as u64 };
@@ -168,8 +173,8 @@ fn count(model: &Synthetic, place: &Place, seed: Seed, position: u64, fit: Fit) 
     spill(counts, place)
 }
 
-/// What a small block cannot hold goes to the next larger one, up to the class.
-fn spill(mut counts: [u64; LEVELS], place: &Place) -> [u64; LEVELS] {
+/// Stubs that exceed a small block move to the next larger one, up to the class.
+fn spill(mut counts: [u64; LEVELS], place: &BlockPosition) -> [u64; LEVELS] {
     for level in (2..LEVELS).rev() {
         let size = place.blocks[level].end - place.blocks[level].start;
         let capacity = if size < 2 { 0 } else { (size + 2) / 4 };
@@ -194,7 +199,7 @@ mod tests {
     fn stubs() -> Stubs {
         let model = Synthetic { nodes: 500, classes: 3, isolated: 100, ..Synthetic::default() };
         let blocks = Blocks::new(&model, Seed(4)).unwrap();
-        Stubs::new(&model, &blocks, Seed(4), Fit { scale: 2.5, global: 0.2 })
+        Stubs::new(&model, &blocks, Seed(4), FittedDegrees { scale: 2.5, global: 0.2 })
     }
 
     #[test]
@@ -212,16 +217,16 @@ mod tests {
     }
 
     #[test]
-    fn nodes_without_stubs_are_as_many_as_asked() {
+    fn the_requested_number_of_nodes_has_no_stubs() {
         let stubs = stubs();
         assert_eq!((0..500).filter(|&position| stubs.count(position) == 0).count(), 100);
     }
 
     #[test]
     fn a_small_block_passes_its_surplus_on() {
-        let place = Place { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..10] };
+        let place = BlockPosition { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..10] };
         assert_eq!(spill([5, 4, 9, 20], &place), [5, 4 + 16, 10, 3]);
-        let place = Place { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..1] };
+        let place = BlockPosition { label: 0, group: 0, blocks: [0..900, 0..400, 0..40, 0..1] };
         assert_eq!(spill([1, 0, 0, 2], &place), [1, 0, 2, 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a generated graph is what its model says.
+//! Checks that generated graphs have the requested properties.
 
 use super::*;
 use crate::{Dataset, Features, Seed};
@@ -31,7 +31,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn counts_are_as_asked() {
+fn counts_are_as_requested() {
     let sizes = [
         small(),
         Synthetic { edges: 40_000, homophily: 0.4, max_degree: 500, community: 40, ..small() },
@@ -55,7 +55,7 @@ fn counts_are_as_asked() {
 }
 
 #[test]
-fn homophily_is_as_asked() {
+fn homophily_is_as_requested() {
     for homophily in [0.3, 0.6, 0.81, 1.0] {
         let model = Synthetic { homophily, unlabelled: 0.0, ..small() };
         let found = model.generate(Seed(3)).unwrap().homophily().unwrap();
@@ -64,7 +64,7 @@ fn homophily_is_as_asked() {
 }
 
 #[test]
-fn a_few_nodes_have_far_more_edges_than_chance_gives() {
+fn degrees_have_a_heavy_tail() {
     let graph = Synthetic::default().generate(Seed(1)).unwrap().graph;
     let largest = (0..graph.nodes() as u32).map(|node| graph.degree(node)).max().unwrap();
     // Among 2,708 Poisson degrees of mean 3.9, one over 20 appears once in ten million graphs.
@@ -74,10 +74,10 @@ fn a_few_nodes_have_far_more_edges_than_chance_gives() {
 }
 
 #[test]
-fn edges_stay_in_communities_although_node_numbers_do_not_tell_them() {
+fn edges_stay_in_communities_and_node_numbers_do_not_reveal_them() {
     let graph = &Synthetic::default().generate(Seed(1)).unwrap().graph;
     let near = graph.edge_iter().filter(|(u, v)| v - u < 27).count() as f64;
-    // Two random numbers below 2,708 lie within 27 of each other in 2 % of cases.
+    // Two random numbers below 2,708 differ by at most 27 in 2 % of cases.
     assert!(near / (graph.edges() as f64) < 0.03);
     let triangles = |u: u32| {
         let row = graph.neighbors(u);
@@ -88,7 +88,7 @@ fn edges_stay_in_communities_although_node_numbers_do_not_tell_them() {
 }
 
 #[test]
-fn fields_that_make_no_graph_are_named() {
+fn invalid_fields_are_named() {
     let message = |model: Synthetic| model.generate(Seed(0)).unwrap_err().to_string();
     let cases = [
         (Synthetic { nodes: 1, ..small() }, "nodes"),
@@ -99,8 +99,8 @@ fn fields_that_make_no_graph_are_named() {
         (Synthetic { edges: 2_000_000, ..small() }, "2000000 edges"),
         (Synthetic { classes: 0, ..small() }, "classes"),
         (Synthetic { classes: 1400, ..small() }, "classes"),
-        (Synthetic { homophily: 0.1, ..small() }, "homophily 0.1 cannot be had"),
-        (Synthetic { classes: 1, homophily: 0.9, ..small() }, "homophily 0.9 cannot be had"),
+        (Synthetic { homophily: 0.1, ..small() }, "homophily 0.1 is not possible"),
+        (Synthetic { classes: 1, homophily: 0.9, ..small() }, "homophily 0.9 is not possible"),
         (Synthetic { homophily: f64::NAN, ..small() }, "homophily"),
         (Synthetic { feature_noise: 1.5, ..small() }, "feature_noise"),
         (Synthetic { community_share: 0.8, group_share: 0.8, ..small() }, "community_share + group_share"),
@@ -122,7 +122,7 @@ fn fields_that_make_no_graph_are_named() {
 }
 
 #[test]
-fn tiny_graphs_are_made_or_refused() {
+fn tiny_graphs_are_generated_or_refused() {
     let mut made = 0;
     for nodes in 2..60 {
         for (isolated, per_node, classes, homophily) in
@@ -146,14 +146,14 @@ fn tiny_graphs_are_made_or_refused() {
 }
 
 #[test]
-fn memory_is_asked_for_before_it_is_taken() {
+fn the_memory_limit_is_checked_before_allocation() {
     let papers = Synthetic::named("synthetic-papers100m").unwrap();
     let error = papers.generate_within(Seed(0), &crate::Budget { bytes: 1 << 30 }).unwrap_err();
     assert!(matches!(error, Error::Memory { need, .. } if need > 70 << 30), "{error}");
 }
 
 #[test]
-fn the_named_models_are_valid_and_as_large_as_their_models() {
+fn the_named_models_are_valid_and_of_the_published_size() {
     for name in ["demo", "synthetic-arxiv", "synthetic-products", "synthetic-papers100m"] {
         let model = Synthetic::named(name).unwrap();
         model.validate().unwrap();

@@ -1,10 +1,10 @@
-//! The edges: stubs of one block are matched by a permutation that any row can compute alone.
+//! The edges: stubs of a block are matched by a permutation, so each row can be computed on its own.
 
 use super::{
     Synthetic,
-    blocks::{Blocks, LEVELS, Place},
+    blocks::{BlockPosition, Blocks, LEVELS},
     permutation::Permutation,
-    stubs::{self, Fit, Stubs, WEIGHT_SHIFT},
+    stubs::{self, FittedDegrees, Stubs, WEIGHT_SHIFT},
 };
 use crate::{Error, Result, Seed, random::mix};
 use rayon::prelude::*;
@@ -13,39 +13,38 @@ use std::ops::Range;
 /// The graph of a model, computed row by row in any order.
 pub(super) struct Wiring {
     pub(super) blocks: Blocks,
-    /// From positions to node numbers, so that these tell nothing about the blocks.
+    /// From positions to node numbers, so that the numbers reveal nothing about the blocks.
     pub(super) numbers: Permutation,
     stubs: Stubs,
-    /// Edges between positions, in both directions and sorted, for nodes that the matching left
-    /// alone.
+    /// Edges between positions, in both directions and sorted, for nodes that the matching left isolated.
     extra: Vec<(u32, u32)>,
     key: u64,
 }
 
 /// The neighbour lists of consecutive nodes.
 #[derive(Default)]
-pub(super) struct Rows {
-    /// Where the list of each node ends in `targets`.
+pub(super) struct NeighborLists {
+    /// End of the list of each node in `targets`.
     pub(super) ends: Vec<usize>,
     pub(super) targets: Vec<u32>,
 }
 
-/// Nodes whose rows the fit looks at; smaller graphs are looked at whole.
+/// Number of nodes sampled for the fit; smaller graphs are used entirely.
 const SAMPLE: u64 = 1 << 16;
 const FITS: usize = 10;
-/// Stubs for each end of an edge that is left, where a graph is neither dense nor tiny.
+/// Stubs per remaining end of an edge, for a graph that is neither dense nor tiny.
 const USUAL_LOSS: f64 = 1.05;
-/// Differences small enough to stop at, and those that make the model impossible.
+/// Tolerances (edges, homophily) for stopping early, and for accepting a fit at all.
 const NEAR: (f64, f64) = (0.002, 0.004);
 const FAR: (f64, f64) = (0.01, 0.02);
 
 impl Wiring {
-    /// Fits the number of stubs and their levels so that edges and homophily come out as asked.
+    /// Fits the number of stubs and their levels to the requested number of edges and homophily.
     pub(super) fn new(model: &Synthetic, seed: Seed) -> Result<Self> {
         let blocks = Blocks::new(model, seed)?;
         let same = blocks.same_class();
         let mut fit = first_fit(model, &blocks, seed)?;
-        let mut best: Option<((f64, f64), Fit)> = None;
+        let mut best: Option<((f64, f64), FittedDegrees)> = None;
         for _ in 0..FITS {
             let wiring = Self::matched(model, &blocks, seed, fit);
             let (edges, homophily) = wiring.estimate(model, seed);
@@ -57,7 +56,7 @@ impl Wiring {
             if best.is_none_or(|(before, _)| badness(off) < badness(before)) {
                 best = Some((off, fit));
             }
-            // Ever more stubs that add no edges: the graph is too small for them.
+            // More and more stubs that add no edges: the graph is too small.
             if wiring.stubs.total() / 16 > model.edges as u64 {
                 break;
             }
@@ -70,23 +69,22 @@ impl Wiring {
                 Ok(Self::matched(model, &blocks, seed, fit).complete(model))
             }
             _ => Err(Error::Input(format!(
-                "{} edges with homophily {} cannot be had among {} nodes, {} of them isolated, with degrees \
-                 up to {}; ask for a number of edges or a homophily nearer the middle, or for larger \
-                 communities",
+                "{} edges with homophily {} are not possible for {} nodes, {} of them isolated, with degrees up to \
+                     {}; choose less extreme values, or larger communities",
                 model.edges, model.homophily, model.nodes, model.isolated, model.max_degree
             ))),
         }
     }
 
-    fn matched(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: Fit) -> Self {
+    fn matched(model: &Synthetic, blocks: &Blocks, seed: Seed, fit: FittedDegrees) -> Self {
         let stubs = Stubs::new(model, blocks, seed, fit);
         let numbers = Permutation::new(model.nodes as u64, seed.key("node numbers"));
         Self { blocks: blocks.clone(), numbers, stubs, extra: Vec::new(), key: seed.key("matching") }
     }
 
     /// The rows of the nodes in `range`.
-    pub(super) fn rows(&self, range: Range<u64>) -> Rows {
-        let mut rows = Rows::default();
+    pub(super) fn rows(&self, range: Range<u64>) -> NeighborLists {
+        let mut rows = NeighborLists::default();
         let mut mates = Vec::new();
         for node in range {
             let start = rows.targets.len();
@@ -99,7 +97,7 @@ impl Wiring {
         rows
     }
 
-    /// Appends the positions at the other ends of a position's stubs, unsorted and with repeats.
+    /// Appends the neighbours of a position, unsorted and with duplicates.
     fn push_neighbors(&self, position: u64, mates: &mut Vec<u64>, out: &mut Vec<u32>) {
         let place = self.blocks.place(position);
         for level in 0..LEVELS {
@@ -112,8 +110,8 @@ impl Wiring {
         out.extend(extra.map(|&(_, to)| to));
     }
 
-    /// The stubs that a position's stubs of a level are matched with, other than its own.
-    fn mates(&self, place: &Place, level: usize, position: u64) -> impl Iterator<Item = u64> + use<> {
+    /// The mates of a position's stubs at a level, except its own stubs.
+    fn mates(&self, place: &BlockPosition, level: usize, position: u64) -> impl Iterator<Item = u64> + use<> {
         let block = &place.blocks[level];
         let all = self.stubs.within(level, block);
         let own = self.stubs.of(level, position);
@@ -123,7 +121,7 @@ impl Wiring {
         mates.filter(move |mate| !own.contains(mate))
     }
 
-    /// About how many edges there are, and the share of them within a class.
+    /// Estimates the number of edges and the homophily.
     fn estimate(&self, model: &Synthetic, seed: Seed) -> (f64, f64) {
         let nodes = model.nodes as u64;
         let chosen = Permutation::new(nodes, seed.key("fit"));
@@ -138,13 +136,13 @@ impl Wiring {
         };
         let sum = |a: [u64; 3], b: [u64; 3]| std::array::from_fn(|i| a[i] + b[i]);
         let [stubs, ends, same] = (0..nodes.min(SAMPLE)).into_par_iter().map(look).reduce(|| [0; 3], sum);
-        // Stubs are counted exactly; only the share that survives is estimated.
+        // The number of stubs is exact; only the share that survives is estimated.
         let edges = self.stubs.total() as f64 * (ends as f64 / stubs.max(1) as f64) / 2.0;
         (edges, same as f64 / ends.max(1) as f64)
     }
 
-    /// Gives an edge to each node whose stubs all met themselves or nobody, so that the isolated
-    /// nodes are exactly those asked for.
+    /// Adds an edge to each node that the matching left isolated, so that the number of isolated nodes is
+    /// exact.
     fn complete(mut self, model: &Synthetic) -> Self {
         let nodes = model.nodes as u64;
         let alone = |&position: &u64| {
@@ -165,7 +163,7 @@ impl Wiring {
         self
     }
 
-    /// The next position that may have edges: in the same class, else anywhere.
+    /// The next position with stubs, in the same class if there is one.
     fn next_with_stubs(&self, position: u64) -> Option<u64> {
         let place = self.blocks.place(position);
         let [whole, class, ..] = place.blocks;
@@ -174,20 +172,20 @@ impl Wiring {
     }
 }
 
-/// A fit to the number of stubs alone, which costs little: it saves matching them in vain.
-fn first_fit(model: &Synthetic, blocks: &Blocks, seed: Seed) -> Result<Fit> {
+/// A first fit to the number of stubs only. It is cheap and saves rounds of matching.
+fn first_fit(model: &Synthetic, blocks: &Blocks, seed: Seed) -> Result<FittedDegrees> {
     let same = blocks.same_class();
     if model.homophily < same - FAR.1 || (same >= 1.0 && model.homophily < 1.0) {
         return Err(Error::Input(format!(
-            "homophily {} cannot be had: edges at random already join {same:.3} of their ends within a class \
-             ({} classes, class_skew {}); choose a value from there to 1",
+            "homophily {} is not possible: random edges already reach {same:.3} ({} classes, class_skew {}); \
+                 choose a value between that and 1",
             model.homophily, model.classes, model.class_skew
         )));
     }
     let global = if same >= 1.0 { 0.0 } else { ((1.0 - model.homophily) / (1.0 - same)).clamp(0.0, 1.0) };
     let mean_degree = 2.0 * model.edges as f64 / (model.nodes - model.isolated) as f64;
     let mean_weight = (model.degree_exponent - 1.0) / (model.degree_exponent - 2.0) - WEIGHT_SHIFT;
-    let mut fit = Fit { scale: mean_degree / mean_weight, global };
+    let mut fit = FittedDegrees { scale: mean_degree / mean_weight, global };
     for _ in 0..6 {
         let mean = stubs::mean(model, blocks, seed, fit, SAMPLE);
         fit.scale *= (mean_degree * USUAL_LOSS / mean).clamp(0.1, 10.0);
@@ -195,8 +193,8 @@ fn first_fit(model: &Synthetic, blocks: &Blocks, seed: Seed) -> Result<Fit> {
     Ok(fit)
 }
 
-/// How far edges, as a share of those asked for, and homophily are off. Three edges are forgiven:
-/// a tiny graph cannot be nearer.
+/// The relative error of the number of edges and the error of the homophily. Up to three edges are
+/// ignored, as a tiny graph cannot be more exact.
 fn distance(model: &Synthetic, edges: f64, homophily: f64) -> (f64, f64) {
     let wanted = model.edges as f64;
     let forgiven = 3.0 / wanted;

@@ -1,6 +1,6 @@
-//! From a model straight to a dataset folder, without holding the graph or the features.
+//! Writes a synthetic graph to a dataset folder without holding the graph or the features in memory.
 
-use super::{FeatureKind, Synthetic, generate::Sampler, wiring::Rows};
+use super::{FeatureKind, Synthetic, generate::RowSampler, wiring::NeighborLists};
 use crate::{
     Budget, Error, GraphWriter, Result, Seed,
     data::folder::{
@@ -10,13 +10,12 @@ use crate::{
 use std::path::Path;
 
 impl Synthetic {
-    /// Writes the dataset that [`generate`](Self::generate) makes as a folder for
-    /// [`open`](crate::data::open), in memory for the nodes only: about 40 bytes each and a byte
-    /// for each edge.
+    /// Writes the dataset of [`generate`](Self::generate) as a folder for [`open`](crate::data::open). Memory
+    /// is needed only for the nodes: about 40 bytes per node and one byte per edge.
     ///
-    /// `progress` is told how many rows of graph and features are written, and of how many. The
-    /// rules for the folder are those of [`Dataset::save`](crate::Dataset::save). Returns how many
-    /// edges the graph has.
+    /// `progress` is called with the number of rows of graph and features written so far, and in total. As
+    /// with [`Dataset::save`](crate::Dataset::save), an existing dataset folder is replaced. Returns the
+    /// number of edges.
     pub fn write(
         &self,
         seed: Seed,
@@ -24,7 +23,7 @@ impl Synthetic {
         mut progress: impl FnMut(u64, u64) + Send,
     ) -> Result<u64> {
         let writer = FolderWriter::create(folder.as_ref())?;
-        let sampler = Sampler::new(self, seed, &Budget::default(), 0)?;
+        let sampler = RowSampler::new(self, seed, &Budget::default(), 0)?;
         let nodes = self.nodes as u64;
         let edges = self.write_graph(&sampler, &writer, &mut |rows| progress(rows, 2 * nodes))?;
         let mut manifest = Manifest::new(&self.name, nodes, edges);
@@ -40,10 +39,10 @@ impl Synthetic {
         Ok(edges)
     }
 
-    /// Returns how many edges there are.
+    /// Returns the number of edges.
     fn write_graph(
         &self,
-        sampler: &Sampler,
+        sampler: &RowSampler,
         folder: &FolderWriter,
         progress: &mut (dyn FnMut(u64) + Send),
     ) -> Result<u64> {
@@ -51,7 +50,7 @@ impl Synthetic {
         let (mut rows_done, mut entries) = (0, 0);
         sampler.in_order(
             |range| sampler.wiring.rows(range),
-            |rows: Rows| {
+            |rows: NeighborLists| {
                 let mut start = 0;
                 for &end in &rows.ends {
                     graph.push_row(&rows.targets[start..end], None)?;
@@ -69,7 +68,7 @@ impl Synthetic {
 
     fn write_features(
         &self,
-        sampler: &Sampler,
+        sampler: &RowSampler,
         folder: &FolderWriter,
         progress: &mut (dyn FnMut(u64) + Send),
     ) -> Result<FeatureFiles> {
@@ -93,7 +92,7 @@ impl Synthetic {
                 let mut arrays = SparseWriter::create(folder)?;
                 sampler.in_order(
                     |range| sampler.words(range),
-                    |rows: Rows| {
+                    |rows: NeighborLists| {
                         rows_done += rows.ends.len() as u64;
                         progress(rows_done);
                         let before = arrays.entries();
@@ -107,7 +106,7 @@ impl Synthetic {
         }
     }
 
-    fn write_labels(&self, sampler: &Sampler, folder: &FolderWriter) -> Result<()> {
+    fn write_labels(&self, sampler: &RowSampler, folder: &FolderWriter) -> Result<()> {
         let mut array = ArrayWriter::create::<i32>(folder.file(LABELS), "<i4")?;
         sampler.in_order(|range| sampler.labels(range), |block: Vec<i32>| array.push(&block))?;
         array.finish(&[self.nodes as u64])
@@ -125,7 +124,7 @@ mod tests {
         for features in
             [FeatureKind::Words { vocabulary: 50, per_node: 4.0 }, FeatureKind::Gaussian { width: 3 }]
         {
-            // More nodes than one block, so that the blocks are joined.
+            // More nodes than one block, so that blocks are joined.
             let model = Synthetic {
                 nodes: 70_000,
                 edges: 100_000,

@@ -9,15 +9,13 @@ use std::borrow::Cow;
 use std::path::Path;
 use text::Delimiter;
 
-/// Reads a text file as a node table.
 pub(crate) fn read(path: &Path, purpose: Purpose, options: &Options) -> Result<NodeTable> {
     let bytes = Bytes::open(path, &options.budget)?;
     parse(&bytes, path, purpose, options)
 }
 
-/// Reads a text as a node table.
 pub(crate) fn parse(text: &[u8], path: &Path, purpose: Purpose, options: &Options) -> Result<NodeTable> {
-    let layout = Layout::of(text, path, purpose)?;
+    let layout = CsvLayout::of(text, path, purpose)?;
     let body = Body { text, path, layout: &layout };
     let pieces = body.pieces();
     let counts: Vec<usize> = pieces.par_iter().map(|&(_, piece)| rows(piece).count()).collect();
@@ -41,26 +39,26 @@ pub(crate) fn parse(text: &[u8], path: &Path, purpose: Purpose, options: &Option
     Ok(NodeTable { rows, ids, features, labels, notes: layout.notes })
 }
 
-/// How the lines of a file are to be read.
+/// How to read the lines of a file.
 #[derive(Debug)]
-struct Layout {
+struct CsvLayout {
     delimiter: Delimiter,
     names: Vec<String>,
     id: Option<usize>,
     label: Option<usize>,
-    /// Columns of features.
+    /// Feature columns.
     values: Vec<usize>,
     notes: Vec<String>,
-    /// Where the first row starts.
+    /// Start of the first row.
     body: usize,
 }
 
-impl Layout {
+impl CsvLayout {
     fn of(text: &[u8], path: &Path, purpose: Purpose) -> Result<Self> {
         let start = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        // Comments are known only before the first row: further down, '#' may begin an id.
+        // Comments are allowed only before the first row: further down, '#' may start an id.
         let mut lines = rows(&text[start..]).skip_while(|(_, line)| line.starts_with(b"#"));
-        let empty = || Error::format(path, "holds no row");
+        let empty = || Error::format(path, "contains no rows");
         let (first_at, first) = lines.next().ok_or_else(empty)?;
         let delimiter = Delimiter::of(first);
         let head = delimiter.fields(first);
@@ -79,7 +77,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Gives each column its use, from the names or else from the first row.
+    /// Assigns a role to each column, by name or else by the contents of the first row.
     fn choose(&mut self, row: &[Cow<[u8]>], named: bool, body: &[u8]) {
         let is_text = |column: usize| row.get(column).is_some_and(|field| number(field).is_none());
         let last = self.names.len() - 1;
@@ -96,11 +94,11 @@ impl Layout {
             .partition(|&at| !is_text(at));
         self.values = features;
         for column in texts {
-            self.notes.push(format!("the column '{}' is text and was left out", self.names[column]));
+            self.notes.push(format!("the column '{}' is not numeric and was ignored", self.names[column]));
         }
     }
 
-    /// Whether the first column holds whole numbers that all differ, as ids do.
+    /// Whether the first column contains distinct integers, like ids.
     fn first_column_counts(&self, body: &[u8]) -> bool {
         let first = |line: &[u8]| self.delimiter.fields(line).first().and_then(|field| text::number(field));
         let ids: Option<Vec<u64>> = text::pieces(body)
@@ -110,7 +108,7 @@ impl Layout {
         ids.is_some_and(|ids| NodeIds::from_numbers(ids).is_ok())
     }
 
-    /// Drops what the purpose does not need, and looks for what it does.
+    /// Drops the columns that the purpose does not need, and finds the labels.
     fn fit(&mut self, path: &Path, purpose: Purpose, row: &[Cow<[u8]>]) -> Result<()> {
         if purpose == Purpose::Nodes {
             return Ok(());
@@ -130,7 +128,7 @@ impl Layout {
     }
 }
 
-/// Lines that are not blank, with their places.
+/// Non-blank lines and their positions.
 fn rows(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     text::lines(text).filter(|(_, line)| !line.trim_ascii().is_empty())
 }
@@ -143,28 +141,28 @@ fn named_columns(head: &[Cow<[u8]>]) -> Vec<String> {
     head.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect()
 }
 
-/// Whether a first row names the columns: it has a name that we know, or text above a number, or
-/// counts the columns from 0 as pandas does.
+/// Whether a first row is a header: it contains a known name, or text above a number, or counts the
+/// columns from 0 as pandas does.
 fn is_header(head: &[Cow<[u8]>], second: Option<&[Cow<[u8]>]>) -> bool {
     let names = named_columns(head);
     let known = id_column(&names).or(label_column(&names)).is_some();
     let above_number = second.is_some_and(|row| {
         head.iter().zip(row).any(|(name, field)| number(name).is_none() && number(field).is_some())
     });
-    // Fewer columns may well be a row of data.
+    // With fewer columns, it may well be a row of data.
     let counted = head.len() >= 4 && names.iter().enumerate().all(|(at, name)| *name == at.to_string());
     known || above_number || counted
 }
 
-/// The rows of a text and how to read them.
+/// The rows of a text and their layout.
 struct Body<'a> {
     text: &'a [u8],
     path: &'a Path,
-    layout: &'a Layout,
+    layout: &'a CsvLayout,
 }
 
 impl<'a> Body<'a> {
-    /// Pieces that end at line ends, with their places in the text.
+    /// Pieces that end at line ends, and their positions in the text.
     fn pieces(&self) -> Vec<(usize, &'a [u8])> {
         let mut at = self.layout.body;
         let place = |piece: &'a [u8]| {
@@ -192,20 +190,20 @@ impl<'a> Body<'a> {
         ids: &mut Column<u64>,
         labels: &mut Column<i64>,
     ) -> Result<(), String> {
-        let Layout { delimiter, names, id, label, values, .. } = self.layout;
+        let CsvLayout { delimiter, names, id, label, values, .. } = self.layout;
         if *delimiter != Delimiter::Blank && memchr::memchr_iter(b'"', line).count() % 2 == 1 {
-            return Err("a quote is not closed on its line; line breaks inside quotes are not read".into());
+            return Err("a quote is not closed; line breaks inside quotes are not supported".into());
         }
         let fields = delimiter.fields(line);
         if fields.len() != names.len() {
-            return Err(format!("has {} fields where the first row has {}", fields.len(), names.len()));
+            return Err(format!("has {} fields, but the first row has {}", fields.len(), names.len()));
         }
         let field =
             |column: usize| std::str::from_utf8(&fields[column]).map_err(|_| "is not UTF-8 text".to_owned());
         if let Some(id) = *id {
             let text = field(id)?;
             if text.is_empty() {
-                return Err(format!("the column '{}' is empty", names[id]));
+                return Err(format!("column '{}' is empty", names[id]));
             }
             ids.push(text);
         }
@@ -213,15 +211,14 @@ impl<'a> Body<'a> {
             labels.push(field(label)?);
         }
         for (place, &column) in place.iter_mut().zip(values) {
-            *place =
-                value(&fields[column]).map_err(|what| format!("the column '{}' {what}", names[column]))?;
+            *place = value(&fields[column]).map_err(|what| format!("column '{}' {what}", names[column]))?;
         }
         Ok(())
     }
 }
 
 fn value(field: &[u8]) -> Result<f32, String> {
-    // Most wide tables are zeros and ones.
+    // Fast path: most wide tables are zeros and ones.
     if let [digit @ b'0'..=b'9'] = field {
         return Ok((digit - b'0') as f32);
     }
@@ -229,7 +226,7 @@ fn value(field: &[u8]) -> Result<f32, String> {
         Some(value) if value.is_finite() => Ok(value),
         Some(value) => Err(format!("is {value}; features must be finite")),
         None if field.is_empty() => Err("is empty".into()),
-        None => Err(format!("holds {}, which is not a number", text::shown(field))),
+        None => Err(format!("has {}, which is not a number", text::shown(field))),
     }
 }
 
@@ -256,11 +253,11 @@ mod tests {
         assert_eq!(table.ids, Some(NodeIds::Numbers(vec![7, 3])));
         assert_eq!(dense(&table), [0.5, 2.0, -1.0, 1e-3]);
         assert_eq!(table.labels.unwrap().iter().collect::<Vec<_>>(), [Some(0), None]);
-        assert_eq!(table.notes, ["the column 'title' is text and was left out"]);
+        assert_eq!(table.notes, ["the column 'title' is not numeric and was ignored"]);
     }
 
     #[test]
-    fn without_names_the_columns_are_judged_by_what_they_hold() {
+    fn without_names_the_contents_decide_the_role_of_a_column() {
         let bare = nodes("0.5 1\n2 3\n").unwrap();
         assert_eq!((bare.ids.clone(), dense(&bare)), (None, vec![0.5, 1.0, 2.0, 3.0]));
         let content = nodes("31336\t0\t1\tNeural_Networks\n1061127\t1\t0\tRule_Learning\n").unwrap();
@@ -289,21 +286,21 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_with_their_line() {
+    fn errors_name_the_line() {
         let told = |text: &str| nodes(text).unwrap_err().to_string();
-        assert_eq!(told("id,a\n1,2\n\n3,x\n"), "t.csv:4: the column 'a' holds 'x', which is not a number");
-        assert_eq!(told("id,a\n1,2\n3,nan\n"), "t.csv:3: the column 'a' is NaN; features must be finite");
-        assert_eq!(told("id,a\n1,2\n3\n"), "t.csv:3: has 1 fields where the first row has 2");
-        assert_eq!(told("id,a\n1,2\n3,\n"), "t.csv:3: the column 'a' is empty");
+        assert_eq!(told("id,a\n1,2\n\n3,x\n"), "t.csv:4: column 'a' has 'x', which is not a number");
+        assert_eq!(told("id,a\n1,2\n3,nan\n"), "t.csv:3: column 'a' is NaN; features must be finite");
+        assert_eq!(told("id,a\n1,2\n3\n"), "t.csv:3: has 1 fields, but the first row has 2");
+        assert_eq!(told("id,a\n1,2\n3,\n"), "t.csv:3: column 'a' is empty");
         assert!(told("id,a\n\"x\ny\",1\n").contains("not closed"));
         assert!(told("id,a\n1,2\n1,3\n").contains("id 1 appears twice"));
         for empty in ["", "\n\n", "id,a\n", "# only\n"] {
-            assert_eq!(told(empty), "t.csv: holds no row", "{empty:?}");
+            assert_eq!(told(empty), "t.csv: contains no rows", "{empty:?}");
         }
     }
 
     #[test]
-    fn pieces_change_nothing() {
+    fn splitting_into_pieces_changes_nothing() {
         let rows = 90_000;
         let text: String =
             (0..rows).map(|row| format!("n{row},{},{}\n", row % 7, row as f32 / 8.0)).collect();

@@ -1,7 +1,7 @@
-//! Feature and label files of every kind, told apart by what they contain.
+//! Feature and label files of every kind, detected by content.
 
 use super::{Cell, Column, NodeTable, Purpose, csv};
-use crate::data::bytes::{Bytes, Head};
+use crate::data::bytes::{Bytes, FileHead};
 use crate::data::npy::{self, Array, Kind};
 use crate::data::npz::Archive;
 use crate::data::{Options, matrix_market, parquet, scipy_npz};
@@ -10,8 +10,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads a table of nodes: npy, npz (one array, or a sparse matrix of scipy), Matrix Market,
-/// Parquet, CSV or TSV.
+/// Reads a node table: npy, npz (a single array, or a sparse matrix of scipy), Matrix Market, Parquet,
+/// CSV or TSV.
 pub(crate) fn open_features(path: &Path, options: &Options) -> Result<NodeTable> {
     let features = match Contents::of(path)? {
         Contents::Npy => Features::Dense(npy::open_matrix(path, &options.budget)?),
@@ -23,8 +23,8 @@ pub(crate) fn open_features(path: &Path, options: &Options) -> Result<NodeTable>
     Ok(NodeTable { rows: features.rows(), features: Some(features), ..NodeTable::default() })
 }
 
-/// Reads labels: npy, one label a line, a table in text or Parquet, or a JSON object from id to
-/// class.
+/// Reads labels: npy, text with one label per line, a text or Parquet table, or a JSON object from id
+/// to class.
 pub(crate) fn open_labels(path: &Path, options: &Options) -> Result<NodeTable> {
     match Contents::of(path)? {
         Contents::Npy => npy_labels(path, options),
@@ -32,7 +32,7 @@ pub(crate) fn open_labels(path: &Path, options: &Options) -> Result<NodeTable> {
         Contents::Json => json_labels(path, options),
         Contents::Text => csv::read(path, Purpose::Labels, options),
         Contents::Zip | Contents::MatrixMarket => {
-            Err(Error::format(path, "is a matrix; give labels as npy, text, Parquet or JSON"))
+            Err(Error::format(path, "is a matrix; labels must be npy, text, Parquet or JSON"))
         }
     }
 }
@@ -48,7 +48,7 @@ enum Contents {
 
 impl Contents {
     fn of(path: &Path) -> Result<Self> {
-        let head = Head::of(path)?;
+        let head = FileHead::of(path)?;
         match &head.bytes[..] {
             [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Ok(Self::Npy),
             [b'P', b'K', 3 | 5, 4 | 6, ..] => Ok(Self::Zip),
@@ -56,10 +56,11 @@ impl Contents {
             bytes if parquet::is_parquet(bytes) => Ok(Self::Parquet),
             bytes if bytes.trim_ascii_start().starts_with(b"{") => Ok(Self::Json),
             _ if head.is_text() => Ok(Self::Text),
-            [] => Err(Error::format(path, "is empty or a folder where a table was expected")),
-            _ => {
-                Err(Error::format(path, "is no table we know: npy, npz, Matrix Market, Parquet, CSV or TSV"))
-            }
+            [] => Err(Error::format(path, "is empty or a folder; expected a table")),
+            _ => Err(Error::format(
+                path,
+                "is not a supported table; expected npy, npz, Matrix Market, Parquet, CSV or TSV",
+            )),
         }
     }
 }
@@ -70,7 +71,7 @@ fn npz_features(path: &Path, options: &Options) -> Result<Features> {
         return scipy_npz::open_matrix(path, &options.budget).map(Features::Sparse);
     }
     let [only] = archive.names() else {
-        let what = format!("holds {} arrays where one is expected", archive.names().len());
+        let what = format!("contains {} arrays; expected one", archive.names().len());
         return Err(Error::format(path, what));
     };
     let array = archive.array(only)?;
@@ -84,17 +85,17 @@ fn npy_labels(path: &Path, options: &Options) -> Result<NodeTable> {
     let array = Array::parse(&bytes[..], path)?;
     let (rows, cols) = array.rows_cols()?;
     if cols != 1 {
-        return Err(Error::format(path, format!("has {cols} columns where one label a row is expected")));
+        return Err(Error::format(path, format!("has {cols} columns; expected one label per row")));
     }
     let mut column = Column::default();
     match array.dtype.kind {
         Kind::Bytes | Kind::Text => {
             array.to_strings(&options.budget)?.iter().for_each(|label| column.push(label));
         }
-        // Labels with gaps are often stored as floats, NaN where there is none.
+        // Partial labels are often stored as floats, with NaN for unlabelled nodes.
         Kind::Float => {
             for (row, class) in array.to_f32(&options.budget)?.into_iter().enumerate() {
-                let wrong = || Error::format(path, format!("row {row}: {class} is no class"));
+                let wrong = || Error::format(path, format!("row {row}: {class} is not a class"));
                 column.push_number(i64::read(&class.to_string()).ok_or_else(wrong)?);
             }
         }
@@ -104,13 +105,12 @@ fn npy_labels(path: &Path, options: &Options) -> Result<NodeTable> {
     Ok(NodeTable { rows, labels, ..NodeTable::default() })
 }
 
-/// A class in JSON.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Class {
+enum ClassCell {
     Number(f64),
     Name(String),
-    /// One for the class and zeros, as GraphSAINT writes.
+    /// A one-hot vector, as GraphSAINT writes.
     OneHot(Vec<f64>),
     None(()),
 }
@@ -118,11 +118,11 @@ enum Class {
 fn json_labels(path: &Path, options: &Options) -> Result<NodeTable> {
     let bytes = Bytes::open(path, &options.budget)?;
     let wrong = |what: String| Error::format(path, what);
-    // An entry takes four bytes of text at least, and its key and value about a hundred.
+    // An entry takes at least four bytes of text, and about a hundred in memory.
     options.budget.check_items("the labels", bytes.len() as u64 / 4, 100)?;
-    let classes: BTreeMap<String, Class> = serde_json::from_slice(&bytes)
-        .map_err(|error| wrong(format!("is no JSON object from id to class: {error}")))?;
-    let mut rows: Vec<(String, Class)> = classes.into_iter().collect();
+    let classes: BTreeMap<String, ClassCell> = serde_json::from_slice(&bytes)
+        .map_err(|error| wrong(format!("is not a JSON object from id to class: {error}")))?;
+    let mut rows: Vec<(String, ClassCell)> = classes.into_iter().collect();
     if rows.iter().all(|(id, _)| u64::read(id).is_some()) {
         rows.sort_by_cached_key(|(id, _)| u64::read(id));
     }
@@ -130,23 +130,22 @@ fn json_labels(path: &Path, options: &Options) -> Result<NodeTable> {
     for (id, class) in &rows {
         ids.push(id);
         let number = match class {
-            Class::Name(name) => {
+            ClassCell::Name(name) => {
                 labels.push(name);
                 continue;
             }
-            Class::Number(number) => i64::read(&number.to_string()),
-            Class::OneHot(hot) => one_hot(hot),
-            Class::None(()) => Some(-1),
+            ClassCell::Number(number) => i64::read(&number.to_string()),
+            ClassCell::OneHot(hot) => one_hot(hot),
+            ClassCell::None(()) => Some(-1),
         };
-        let several =
-            || wrong(format!("the node '{id}' has several classes, or one that is no whole number"));
+        let several = || wrong(format!("node '{id}' has several classes, or a class that is not an integer"));
         labels.push_number(number.ok_or_else(several)?);
     }
     let (ids, labels) = (Some(ids.into_ids(path)?), Some(labels.into_labels(path)?));
     Ok(NodeTable { rows: rows.len(), ids, labels, ..NodeTable::default() })
 }
 
-/// The place of the only one among zeros; -1 for zeros alone.
+/// The position of the only 1; -1 for zeros only.
 fn one_hot(hot: &[f64]) -> Option<i64> {
     let mut ones = hot.iter().enumerate().filter(|&(_, &value)| value != 0.0);
     match (ones.next(), ones.next()) {
@@ -186,11 +185,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_said() {
+    fn unsupported_files_are_errors() {
         let told = |bytes: &[u8]| with("x", bytes, open_features).unwrap_err().to_string();
         assert!(told(b"").contains("is empty"));
-        assert!(told(b"\0\x01\x02").contains("is no table we know"));
-        assert!(told(b"PAR1").contains("cut short") || cfg!(not(feature = "parquet")));
-        assert!(told(b"\x93NUMPY").contains("cut short"));
+        assert!(told(b"\0\x01\x02").contains("is not a supported table"));
+        assert!(told(b"PAR1").contains("truncated") || cfg!(not(feature = "parquet")));
+        assert!(told(b"\x93NUMPY").contains("truncated"));
     }
 }

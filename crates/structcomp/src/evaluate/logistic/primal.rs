@@ -12,9 +12,9 @@ use crate::{Error, Result, matrix::Cholesky};
 const MAX_PRODUCTS: usize = 1000;
 
 /// The preconditioner I + ¼ C XᵀX, factored.
-pub(super) struct Scale(Cholesky);
+pub(super) struct Preconditioner(Cholesky);
 
-impl Scale {
+impl Preconditioner {
     pub(super) fn new(samples: &Samples, c: f64) -> Result<Self> {
         let width = samples.width();
         let mut matrix = samples.column_products();
@@ -26,7 +26,7 @@ impl Scale {
 }
 
 /// The weights, intercept last, for the signs `y`.
-pub(super) fn solve(samples: &Samples, scale: &Scale, y: &[f64], c: f64) -> Result<Vec<f64>> {
+pub(super) fn solve(samples: &Samples, scale: &Preconditioner, y: &[f64], c: f64) -> Result<Vec<f64>> {
     let mut w = vec![0.0; samples.width()];
     let (mut first, mut relative) = (None, 1.0);
     for _ in 0..MAX_STEPS {
@@ -66,7 +66,7 @@ pub(super) fn solve(samples: &Samples, scale: &Scale, y: &[f64], c: f64) -> Resu
 /// H⁻¹ times the gradient, with a relative residual of `accuracy`.
 fn newton_step(
     samples: &Samples,
-    scale: &Scale,
+    scale: &Preconditioner,
     curvature: &[f64],
     gradient: &[f64],
     accuracy: f64,

@@ -51,7 +51,7 @@ fn thin(rows: usize) -> (Features, Vec<(u32, u32)>) {
 
 fn in_primal_space(x: &Features, nodes: &[(u32, u32)], c: f64) -> Vec<f64> {
     let samples = Samples::new(x, nodes.iter().map(|&(node, _)| node).collect());
-    primal::solve(&samples, &primal::Scale::new(&samples, c).unwrap(), &signs(nodes), c).unwrap()
+    primal::solve(&samples, &primal::Preconditioner::new(&samples, c).unwrap(), &signs(nodes), c).unwrap()
 }
 
 /// (w, b) - C Σ y (x, 1) / (1 + exp(y (w·x + b))), term by term.

@@ -15,17 +15,17 @@ pub(super) fn backward(logits: &mut [f32], classes: usize, labels: &[u32], weigh
         .par_chunks_mut(ROWS * splits * classes)
         .zip(labels.par_chunks(ROWS))
         .zip(weights.par_chunks(ROWS * splits))
-        .for_each(|((logits, labels), weights)| unit.run(Backward { logits, classes, labels, weights }));
+        .for_each(|((logits, labels), weights)| unit.run(LogitGradient { logits, classes, labels, weights }));
 }
 
-struct Backward<'a> {
+struct LogitGradient<'a> {
     logits: &'a mut [f32],
     classes: usize,
     labels: &'a [u32],
     weights: &'a [f32],
 }
 
-impl Kernel for Backward<'_> {
+impl Kernel for LogitGradient<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { logits, classes, labels, weights } = self;

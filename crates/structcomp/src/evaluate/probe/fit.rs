@@ -3,9 +3,9 @@
 //! Without hidden layers, splits are learnt side by side, each in its own columns of one linear layer: one product
 //! with the embedding serves all of them.
 
-use super::super::Nodes;
+use super::super::SplitNodes;
 use super::cross_entropy;
-use super::group::{Batch, Pool, together};
+use super::group::{LabelledRows, Pool, together};
 use crate::graph::Hops;
 use crate::nn::{Activation, Adam, Initial, Layer, Network, Pass};
 use crate::random::mix;
@@ -14,7 +14,7 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 /// How a probe is built and trained.
-pub(super) struct Fit {
+pub(super) struct ProbeTraining {
     /// Widths of the hidden layers, each followed by batch norm, ReLU and dropout.
     pub(super) hidden: Vec<usize>,
     pub(super) initial: Initial,
@@ -28,14 +28,14 @@ pub(super) struct Fit {
     pub(super) batch: usize,
 }
 
-impl Fit {
+impl ProbeTraining {
     /// The test accuracy of each split in percent, at its own best epoch on its validation nodes; without such
     /// nodes at the last epoch.
     pub(super) fn accuracies(
         &self,
         x: &Features,
         classes: usize,
-        splits: &[Nodes],
+        splits: &[SplitNodes],
         seeds: &[Seed],
     ) -> Result<Vec<f64>> {
         let together = if self.hidden.is_empty() { together(splits, classes) } else { 1 };
@@ -49,10 +49,10 @@ impl Fit {
         &self,
         x: &Features,
         classes: usize,
-        splits: &[Nodes],
+        splits: &[SplitNodes],
         seeds: &[Seed],
     ) -> Result<Vec<f64>> {
-        let pool = |of: fn(&Nodes) -> &[(u32, u32)]| Pool::new(splits.iter().map(of).collect());
+        let pool = |of: fn(&SplitNodes) -> &[(u32, u32)]| Pool::new(splits.iter().map(of).collect());
         let [train, validation, test] =
             [pool(|split| &split.train), pool(|split| &split.validation), pool(|split| &split.test)];
         let mut learner = Learner::new(self, x.cols(), classes, seeds);
@@ -136,7 +136,7 @@ struct Learner {
 
 impl Learner {
     /// With initial weights for each split from its own seed.
-    fn new(fit: &Fit, inputs: usize, classes: usize, seeds: &[Seed]) -> Self {
+    fn new(fit: &ProbeTraining, inputs: usize, classes: usize, seeds: &[Seed]) -> Self {
         let network = fit.network(inputs, seeds.len() * classes);
         let own = fit.network(inputs, classes);
         let own: Vec<Vec<f32>> = seeds.iter().map(|&seed| own.initial(seed)).collect();
@@ -161,14 +161,14 @@ impl Learner {
     }
 
     /// Takes a step of Adam; whether the weights are still finite.
-    fn step(&mut self, batch: &Batch) -> bool {
+    fn step(&mut self, batch: &LabelledRows) -> bool {
         self.differentiate(batch);
         self.steps += 1;
         self.adam.step(&mut self.parameters, &self.gradient)
     }
 
     /// Sets the gradient to that of each split's mean cross entropy, and updates the statistics of batch norm.
-    fn differentiate(&mut self, batch: &Batch) {
+    fn differentiate(&mut self, batch: &LabelledRows) {
         let pass = self.pass();
         let (mut z, trace) = self.network.forward(&self.parameters, &batch.rows, pass);
         self.network.remember(&trace, &mut self.running);
@@ -196,8 +196,8 @@ mod tests {
     use crate::Dense;
     use crate::nn::naive;
 
-    fn linear() -> Fit {
-        Fit {
+    fn linear() -> ProbeTraining {
+        ProbeTraining {
             hidden: vec![],
             initial: Initial::Glorot,
             dropout: 0.0,
@@ -209,8 +209,8 @@ mod tests {
         }
     }
 
-    fn deep(hidden: &[usize], dropout: f64) -> Fit {
-        Fit { hidden: hidden.to_vec(), initial: Initial::Linear, dropout, ..linear() }
+    fn deep(hidden: &[usize], dropout: f64) -> ProbeTraining {
+        ProbeTraining { hidden: hidden.to_vec(), initial: Initial::Linear, dropout, ..linear() }
     }
 
     /// 90 rows of three classes that overlap.
@@ -224,12 +224,12 @@ mod tests {
         of.iter().map(|&node| (node, node % 3)).collect()
     }
 
-    fn split(train: &[u32], validation: &[u32], test: &[u32]) -> Nodes {
-        Nodes { train: nodes(train), validation: nodes(validation), test: nodes(test) }
+    fn split(train: &[u32], validation: &[u32], test: &[u32]) -> SplitNodes {
+        SplitNodes { train: nodes(train), validation: nodes(validation), test: nodes(test) }
     }
 
     /// Splits of all kinds, with a seed each.
-    fn four() -> ([Nodes; 4], [Seed; 4]) {
+    fn four() -> ([SplitNodes; 4], [Seed; 4]) {
         let all: Vec<u32> = (0..90).collect();
         let splits = [
             split(&all[..60], &all[60..75], &all[75..]),
@@ -240,7 +240,7 @@ mod tests {
         (splits, [0, 1, 2, 3].map(Seed))
     }
 
-    fn batch(x: &Features, splits: &[Nodes]) -> Batch {
+    fn batch(x: &Features, splits: &[SplitNodes]) -> LabelledRows {
         let train = Pool::new(splits.iter().map(|split| &split.train[..]).collect());
         train.batch(x, &(0..train.len()).collect::<Vec<_>>())
     }
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn splits_with_little_in_common_learn_one_by_one() {
-        let splits: Vec<Nodes> =
+        let splits: Vec<SplitNodes> =
             (0..8).map(|at| split(&[at, at + 10, at + 20], &[], &[at + 30, at + 40])).collect();
         assert_eq!(together(&splits, 3), 1);
         let seeds: Vec<Seed> = (0..8).map(Seed).collect();

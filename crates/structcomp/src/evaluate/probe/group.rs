@@ -1,17 +1,17 @@
 //! Splits that are learnt side by side: the nodes that any of them uses, and by which they are used.
 
-use super::super::Nodes;
+use super::super::SplitNodes;
 use crate::Features;
 use rayon::prelude::*;
 
 /// Columns of a layer at most, where that leaves more than one split.
 const COLUMNS: usize = 128;
-/// Nodes judged at once: their hidden layers need memory, and there may be millions of nodes.
+/// SplitNodes judged at once: their hidden layers need memory, and there may be millions of nodes.
 const BLOCK: usize = 4096;
 
 /// How many splits to learn side by side. Every training node of any of them costs as much as if all used it, so
 /// they should mostly be the same.
-pub(super) fn together(splits: &[Nodes], classes: usize) -> usize {
+pub(super) fn together(splits: &[SplitNodes], classes: usize) -> usize {
     let most = (COLUMNS / classes.max(1)).clamp(1, splits.len().max(1));
     let group = &splits[..most.min(splits.len())];
     let train = Pool::new(group.iter().map(|split| &split.train[..]).collect());
@@ -29,7 +29,7 @@ pub(super) struct Pool {
 }
 
 /// What a step of training sees.
-pub(super) struct Batch {
+pub(super) struct LabelledRows {
     pub(super) rows: Features,
     pub(super) labels: Vec<u32>,
     /// The weight of each node in the mean over a split's nodes: one row per node, one column per split.
@@ -59,7 +59,7 @@ impl Pool {
     }
 
     /// The nodes at some places of the pool.
-    pub(super) fn batch(&self, x: &Features, places: &[usize]) -> Batch {
+    pub(super) fn batch(&self, x: &Features, places: &[usize]) -> LabelledRows {
         let splits = self.sizes.len();
         let used = |place: usize| &self.used[place * splits..][..splits];
         let mut sizes = vec![0f32; splits];
@@ -70,7 +70,7 @@ impl Pool {
             used(place).iter().zip(&sizes).map(|(&used, size)| if used { 1.0 / size } else { 0.0 })
         };
         let nodes: Vec<(u32, u32)> = places.iter().map(|&place| self.nodes[place]).collect();
-        Batch {
+        LabelledRows {
             rows: rows(x, &nodes),
             labels: nodes.iter().map(|&(_, class)| class).collect(),
             weights: places.iter().flat_map(weights).collect(),

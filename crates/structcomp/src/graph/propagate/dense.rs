@@ -1,33 +1,32 @@
 //! Â^k X for a dense result, a few columns at a time.
 //!
-//! Neighbours lie anywhere in memory, so a hop reads X once an edge, not once a node. Columns do
-//! not mix, though: a tile of 16 columns of X, copied together, is small enough to stay in the
-//! processor's cache while all hops are done on it. Memory then sees X once, the result once and
-//! the neighbour lists once a tile and hop.
+//! A hop reads a row of X for every edge, in random order. Columns are independent, though: a tile of 16
+//! columns of X is small enough to stay in the cache for all hops. Main memory then transfers X and the
+//! result once, and the neighbour lists once per tile and hop.
 
 use super::Propagation;
 use super::gather::{Direct, Hop, LINE, PAIR, WIDE, load, scale, store};
-use super::pages::Pages;
+use super::pages::HugePages;
 use crate::matrix::Unit;
 use crate::{Features, Result};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Columns copied in and out together, so that cache lines of X and of the result are used whole.
+/// Columns copied together, so that whole cache lines of X and of the result are used.
 const GROUP: usize = WIDE;
-/// Two tiles of up to this size count as cached; common third-level caches hold 32 MiB.
+/// Two tiles of up to this total size are assumed to fit in the cache; L3 caches of 32 MiB are common.
 const CACHED: usize = 32 << 20;
-/// Entries and rows of one task: many more tasks than threads, so that none waits for long.
+/// Entries plus rows per task. Small, so that there are many more tasks than threads.
 const TASK: u64 = 1 << 15;
 
 impl Propagation<'_> {
-    /// Â^k X into `out`, for `hops >= 1`.
-    pub(super) fn dense_power(&self, x: Source<'_>, hops: usize, out: &mut [f32]) -> Result<()> {
+    /// Writes Â^k X to `out`, for `hops >= 1`.
+    pub(super) fn dense_power(&self, x: Operand<'_>, hops: usize, out: &mut [f32]) -> Result<()> {
         if out.is_empty() {
             return Ok(());
         }
-        // A million nodes, far too many for the cache, took an eighth less time in pairs of lines,
-        // and no less in wider tiles.
+        // On a million nodes, which exceed the cache, tiles of two cache lines took an eighth less time, and
+        // wider ones no less.
         match 2 * self.graph.nodes() * LINE * size_of::<f32>() <= CACHED {
             true => self.tiled::<LINE>(x, hops, out),
             false => self.tiled::<PAIR>(x, hops, out),
@@ -35,12 +34,12 @@ impl Propagation<'_> {
     }
 
     /// Â^k X in tiles of `W` columns; `W` divides [`GROUP`].
-    pub(super) fn tiled<const W: usize>(&self, x: Source<'_>, hops: usize, out: &mut [f32]) -> Result<()> {
+    pub(super) fn tiled<const W: usize>(&self, x: Operand<'_>, hops: usize, out: &mut [f32]) -> Result<()> {
         let (nodes, width, unit) = (self.graph.nodes(), x.width(), Unit::widest());
         let tasks = self.tasks(0..nodes);
         let count = width.min(GROUP).div_ceil(W);
-        let mut tiles = (0..count).map(|_| Pages::zeroed(nodes * W)).collect::<Result<Vec<_>>>()?;
-        let mut spare = Pages::zeroed(nodes * W)?;
+        let mut tiles = (0..count).map(|_| HugePages::zeroed(nodes * W)).collect::<Result<Vec<_>>>()?;
+        let mut spare = HugePages::zeroed(nodes * W)?;
         for first in (0..width).step_by(GROUP) {
             let columns = first..width.min(first + GROUP);
             let tiles = &mut tiles[..columns.len().div_ceil(W)];
@@ -59,13 +58,13 @@ impl Propagation<'_> {
         Ok(())
     }
 
-    /// Copies columns of X into tiles, each row times its node's inner scale.
+    /// Copies columns of X into tiles, with each row multiplied by its inner scale.
     fn pack<const W: usize>(
         &self,
-        x: Source<'_>,
+        x: Operand<'_>,
         columns: Range<usize>,
         tasks: &[Range<usize>],
-        tiles: &mut [Pages],
+        tiles: &mut [HugePages],
     ) {
         let parts = tiles.iter_mut().map(|tile| split(tile.rows_mut::<W>(), tasks, |rows| rows.len()));
         let mut parts: Vec<_> = parts.map(Vec::into_iter).collect();
@@ -84,7 +83,7 @@ impl Propagation<'_> {
         });
     }
 
-    /// Some rows of Â X straight from X, without tiles.
+    /// Computes some rows of Â X directly from X, without tiles.
     pub(super) fn direct(&self, rows: Range<usize>, x: &[f32], width: usize, out: &mut [f32]) {
         if out.is_empty() {
             return;
@@ -95,7 +94,7 @@ impl Propagation<'_> {
             .for_each(|(rows, out)| unit.run(Direct { all: self, rows, x, width, out }));
     }
 
-    /// The rows `rows` in ranges of about equal work, the same for any number of threads.
+    /// Splits `rows` into ranges of about equal work, independent of the number of threads.
     pub(super) fn tasks(&self, rows: Range<usize>) -> Vec<Range<usize>> {
         let offsets = self.graph.offsets();
         let work = |rows: &Range<usize>| offsets[rows.end] - offsets[rows.start] + rows.len() as u64;
@@ -111,7 +110,7 @@ impl Propagation<'_> {
     }
 }
 
-/// Pairs each task with its part of `out`, in order.
+/// Pairs each task with its part of `out`.
 pub(super) fn split<'o, T>(
     mut out: &'o mut [T],
     tasks: &[Range<usize>],
@@ -128,13 +127,13 @@ pub(super) fn split<'o, T>(
 
 /// Copies tiles into columns of the result.
 fn unpack<const W: usize>(
-    tiles: &[Pages],
+    tiles: &[HugePages],
     columns: Range<usize>,
     width: usize,
     tasks: &[Range<usize>],
     out: &mut [f32],
 ) {
-    let tiles: Vec<&[[f32; W]]> = tiles.iter().map(Pages::rows).collect();
+    let tiles: Vec<&[[f32; W]]> = tiles.iter().map(HugePages::rows).collect();
     split(out, tasks, |rows| rows.len() * width).into_par_iter().for_each(|(rows, out)| {
         for (row, out) in rows.zip(out.chunks_exact_mut(width)) {
             for (piece, tile) in out[columns.clone()].chunks_mut(W).zip(&tiles) {
@@ -144,14 +143,14 @@ fn unpack<const W: usize>(
     });
 }
 
-/// X, wherever it comes from.
+/// The matrix X in any representation.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'x> {
+pub(super) enum Operand<'x> {
     Values { values: &'x [f32], width: usize },
     Features(&'x Features),
 }
 
-impl Source<'_> {
+impl Operand<'_> {
     fn width(&self) -> usize {
         match self {
             Self::Values { width, .. } => *width,
@@ -159,7 +158,7 @@ impl Source<'_> {
         }
     }
 
-    /// Columns of a row, followed by zeros.
+    /// Columns of a row, padded with zeros.
     fn columns(&self, row: usize, columns: Range<usize>) -> [f32; GROUP] {
         match self {
             Self::Values { values, width } => load(&values[row * width..(row + 1) * width][columns]),

@@ -1,4 +1,4 @@
-//! The inner loops: a node's row and its neighbours' rows added up, in registers.
+//! Inner loops: sums of a node's row and its neighbours' rows, kept in registers.
 
 use super::Propagation;
 use crate::matrix::{Kernel, prefetch};
@@ -6,23 +6,22 @@ use std::ops::Range;
 
 /// Columns in one cache line.
 pub(super) const LINE: usize = 16;
-/// Columns in two cache lines, which memory likes to fetch together.
+/// Columns in two cache lines, which hardware often fetches together.
 pub(super) const PAIR: usize = 2 * LINE;
-/// Columns added up at once where rows are long: as many as the registers hold.
+/// Columns summed at once for wide rows: as many as fit in the registers.
 pub(super) const WIDE: usize = 64;
-/// How far ahead to fetch, in numbers: a quarter of the usual first cache. Of 16 to 128 lines, this
-/// was the quickest.
+/// Prefetch distance in numbers: a quarter of a typical L1 cache, the fastest of 16 to 128 cache lines.
 const AHEAD: usize = 2048;
 
-/// One hop of some rows, from tile to tile.
+/// One hop for some rows, from tile to tile.
 ///
-/// A tile holds `W` columns of X, each row times its node's inner scale already.
+/// A tile holds `W` columns of X, with each row already multiplied by its inner scale.
 pub(super) struct Hop<'a, const W: usize> {
     pub(super) all: &'a Propagation<'a>,
     pub(super) rows: Range<usize>,
     pub(super) from: &'a [[f32; W]],
     pub(super) out: &'a mut [[f32; W]],
-    /// Whether another hop follows, which wants its input scaled.
+    /// Whether another hop follows, whose input must be scaled.
     pub(super) more: bool,
 }
 
@@ -42,7 +41,7 @@ impl<const W: usize> Kernel for Hop<'_, W> {
     }
 }
 
-/// One hop of some rows, from X itself to the result.
+/// One hop for some rows, directly from X to the result.
 pub(super) struct Direct<'a> {
     pub(super) all: &'a Propagation<'a>,
     pub(super) rows: Range<usize>,
@@ -89,8 +88,8 @@ impl Propagation<'_> {
         store(&sum, &mut out[columns]);
     }
 
-    /// The row's own piece, then its neighbours' in ascending order. Every path adds in this
-    /// order, so all of them agree to the bit.
+    /// Sums the row itself and then its neighbours in ascending order. All code paths add in this order,
+    /// so their results are bit-identical.
     #[inline(always)]
     fn gather<const W: usize>(
         &self,
@@ -101,7 +100,7 @@ impl Propagation<'_> {
         let (offsets, targets) = (self.graph.offsets(), self.graph.targets());
         let entries = offsets[row] as usize..offsets[row + 1] as usize;
         let now = &targets[entries.clone()];
-        // As many entries further on, mostly in the rows that follow.
+        // The same number of entries further ahead, mostly in later rows.
         let later = &targets[(entries.start + AHEAD / W).min(targets.len() - now.len())..][..now.len()];
         let mut sum = piece(row);
         match self.graph.weights() {
@@ -124,10 +123,10 @@ impl Propagation<'_> {
     }
 }
 
-/// The values, followed by zeros.
+/// The values, padded with zeros.
 #[inline(always)]
 pub(super) fn load<const W: usize>(values: &[f32]) -> [f32; W] {
-    // A copy of known length is a few instructions, one of unknown length a call.
+    // A copy of known length compiles to a few instructions, one of unknown length to a call.
     values.try_into().unwrap_or_else(|_| {
         let mut padded = [0.0; W];
         padded[..values.len()].copy_from_slice(values);
@@ -135,7 +134,7 @@ pub(super) fn load<const W: usize>(values: &[f32]) -> [f32; W] {
     })
 }
 
-/// As much of the piece as there is room for.
+/// Copies as much of `piece` as fits in `out`.
 #[inline(always)]
 pub(super) fn store<const W: usize>(piece: &[f32; W], out: &mut [f32]) {
     match <&mut [f32; W]>::try_from(&mut *out) {

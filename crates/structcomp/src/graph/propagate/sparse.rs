@@ -1,18 +1,18 @@
-//! Â X for a sparse X, row by row, as long as the result stays sparse.
+//! Â X for a sparse X while the result stays sparse.
 
 use super::Propagation;
 use super::dense::split;
 use crate::{Csr, Result};
 use rayon::prelude::*;
 
-/// Share of non-zeros from which a result is made dense: an entry then takes half the memory and
-/// is reached without a search.
+/// The fraction of non-zeros from which the result is dense: an entry then takes half the memory and needs
+/// no search.
 const DENSE_FROM: f64 = 0.25;
 
 impl Propagation<'_> {
-    /// Â X, or `None` if too much of it is not zero.
+    /// Â X, or `None` if too many entries are non-zero.
     ///
-    /// The entries are counted before any is stored, so nothing larger than the result is held.
+    /// Entries are counted before they are stored, so nothing larger than the result is allocated.
     pub(super) fn sparse_hop(&self, x: &Csr) -> Result<Option<Csr>> {
         let tasks = self.tasks(0..x.rows());
         let mut offsets = vec![0u64; x.rows() + 1];
@@ -52,8 +52,8 @@ impl Propagation<'_> {
         Csr::new(x.cols(), offsets, indices, values).map(Some)
     }
 
-    /// The terms of a row of Â X before its outer scale, in the order in which the dense path
-    /// adds them.
+    /// Visits the terms of a row of Â X, without the outer scale, in the order in which the dense path adds
+    /// them.
     fn each_term(&self, x: &Csr, row: usize, mut visit: impl FnMut(u32, f32)) {
         let mut terms = |node: usize, weight: f32| {
             let scale = self.inner_scale(node);
@@ -68,12 +68,12 @@ impl Propagation<'_> {
     }
 }
 
-/// The sums of one row, by column.
+/// The sums of one row by column.
 struct Sums {
     values: Vec<f32>,
-    /// The row, plus one, that used the column last.
+    /// The last row that used each column, plus one.
     row: Vec<u32>,
-    /// The columns used by this row.
+    /// The columns used by the current row.
     columns: Vec<u32>,
 }
 
@@ -96,7 +96,7 @@ impl Sums {
         self.values[column as usize] += term;
     }
 
-    /// Writes the row out in the order of its columns and forgets it.
+    /// Writes the row in column order and clears it.
     fn take(&mut self, scale: f32, indices: &mut [u32], values: &mut [f32]) {
         self.columns.sort_unstable();
         indices.copy_from_slice(&self.columns);

@@ -1,4 +1,4 @@
-//! Â^k X against a twin that multiplies a full matrix in double precision.
+//! Â^k X compared with a dense product in double precision.
 
 use super::*;
 use crate::{Csr, EdgeList, Seed};
@@ -7,7 +7,7 @@ use gather::{LINE, PAIR};
 use proptest::prelude::*;
 use rand::RngExt;
 
-/// A graph with loops and repeats dropped; small ones have isolated nodes.
+/// A random graph; small ones have isolated nodes.
 pub(super) fn random_graph(nodes: u32, edges: usize, weighted: bool, seed: u64) -> Graph {
     let mut rng = Seed(seed).stream("graph");
     let mut edge = || {
@@ -17,7 +17,7 @@ pub(super) fn random_graph(nodes: u32, edges: usize, weighted: bool, seed: u64) 
     EdgeList::from_weighted((0..edges).map(|_| edge()).collect()).build(nodes as usize).unwrap().0
 }
 
-/// Values of which about `fill` in a hundred are not zero.
+/// Values of which about `fill` percent are non-zero.
 fn random_values(count: usize, fill: u32, seed: u64) -> Vec<f32> {
     let mut rng = Seed(seed).stream("values");
     let mut value = || match rng.random_range(0..100) < fill {
@@ -31,7 +31,7 @@ fn sparse(rows: usize, cols: usize, values: &[f32]) -> Features {
     let full: Vec<u32> = (0..rows).flat_map(|_| 0..cols as u32).collect();
     let offsets: Vec<u64> = (0..=rows).map(|row| (row * cols) as u64).collect();
     let x = Csr::new(cols, offsets, full, values.to_vec()).unwrap();
-    // Drops the zeros, so that sparse is what it says.
+    // Stores no explicit zeros.
     let (mut offsets, mut indices, mut kept) = (vec![0], Vec::new(), Vec::new());
     for row in 0..rows {
         let (columns, values) = x.row(row);
@@ -44,7 +44,7 @@ fn sparse(rows: usize, cols: usize, values: &[f32]) -> Features {
     Features::Sparse(Csr::new(cols, offsets, indices, kept).unwrap())
 }
 
-/// Â as a full matrix in f64.
+/// Â as a dense matrix in `f64`.
 fn full_matrix(graph: &Graph, normalization: Normalization) -> Vec<Vec<f64>> {
     let n = graph.nodes();
     let mut a = vec![vec![0.0; n]; n];
@@ -78,7 +78,7 @@ fn twin(graph: &Graph, normalization: Normalization, x: &[f32], width: usize, ho
 
 #[test]
 fn a_path_and_a_lone_node_give_the_numbers_computed_by_hand() {
-    // 0 - 1 - 2   3, degrees with self loops 2, 3, 2, 1
+    // 0 - 1 - 2   3, degrees with self-loops 2, 3, 2, 1
     let graph = Graph::from_edges(4, &[(0, 1), (1, 2)]).unwrap();
     let x = Features::Dense(Dense::new(4, 1, vec![2.0, 0.0, 0.0, 7.0]).unwrap());
     let hop = Propagation::new(&graph, Symmetric).hop(&x).unwrap().to_dense();
@@ -103,7 +103,7 @@ fn what_does_not_fit_is_refused() {
     assert!(all.hop_into(&[0.0; 6], 2, &mut [0.0; 4]).is_err());
     assert!(all.hop_rows(2..4, &[0.0; 3], 1, &mut [0.0; 2]).is_err());
     assert!(all.hop_rows(1..2, &[0.0; 3], 1, &mut [0.0; 2]).is_err());
-    // The middle of a star of largest numbers: the sum leaves the range of f32.
+    // The centre of a star whose values are the largest numbers: the sum overflows.
     let star: Vec<(u32, u32)> = (1..100).map(|leaf| (0, leaf)).collect();
     let star = Graph::from_edges(100, &star).unwrap();
     let x = Features::Dense(Dense::new(100, 1, vec![f32::MAX; 100]).unwrap());
@@ -112,7 +112,7 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    // More entries than one task has.
+    // More entries than fit in one task.
     let graph = random_graph(20_000, 100_000, true, 5);
     let x = random_values(20_000 * 20, 50, 5);
     let all = Propagation::new(&graph, Symmetric);
@@ -132,7 +132,7 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn sparse_features_stay_sparse_until_they_fill_up() {
-    // A ring of 40: each hop triples, then widens, what one entry reaches.
+    // A ring of 40 nodes: each hop reaches two more nodes.
     let ring: Vec<(u32, u32)> = (0..40).map(|v| (v, (v + 1) % 40)).collect();
     let graph = Graph::from_edges(40, &ring).unwrap();
     let identity: Vec<f32> = (0..1600).map(|i| (i % 41 == 0) as u8 as f32).collect();
@@ -187,7 +187,7 @@ proptest! {
         }
         prop_assert_eq!(&by_hops, &power);
         if hops > 0 && width > 0 {
-            let source = Source::Values { values: &x, width };
+            let source = Operand::Values { values: &x, width };
             let (mut narrow, mut wide) = (vec![0.0; x.len()], vec![0.0; x.len()]);
             all.tiled::<LINE>(source, hops, &mut narrow).unwrap();
             all.tiled::<PAIR>(source, hops, &mut wide).unwrap();

@@ -1,6 +1,6 @@
 //! In place of the tile unit where there is none.
 
-use super::{Step, Tile};
+use super::{Tile, TileStep};
 
 pub(super) fn is_there() -> bool {
     false
@@ -17,5 +17,5 @@ impl Session {
         Self
     }
 
-    pub(super) fn multiply(&self, _: &[Step], _: &[Step], _: &mut [f32], _: usize, _: bool) {}
+    pub(super) fn multiply(&self, _: &[TileStep], _: &[TileStep], _: &mut [f32], _: usize, _: bool) {}
 }

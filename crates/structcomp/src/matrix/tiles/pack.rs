@@ -2,7 +2,7 @@
 
 use super::super::product::View;
 use super::super::simd::Kernel;
-use super::{SIDE, Step, TERMS, Tile, unit};
+use super::{SIDE, TERMS, Tile, TileStep, unit};
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Role {
@@ -17,7 +17,7 @@ pub(super) struct Pack<'a> {
     pub(super) first: usize,
     pub(super) terms: usize,
     pub(super) role: Role,
-    pub(super) steps: &'a mut [Step],
+    pub(super) steps: &'a mut [TileStep],
 }
 
 impl Kernel for Pack<'_> {

@@ -2,7 +2,7 @@
 //! it.
 #![allow(unsafe_code)]
 
-use super::{BLOCK, SIDE, Step, TERMS, Tile};
+use super::{BLOCK, SIDE, TERMS, Tile, TileStep};
 use std::arch::asm;
 use std::arch::x86_64::*;
 
@@ -148,11 +148,18 @@ impl Session {
     /// Writes the product of packed factors, two tiles by two over all steps, to `out`, whose rows are `stride`
     /// apart; with `add`, adds it.
     #[inline(always)]
-    pub(super) fn multiply(&self, left: &[Step], right: &[Step], out: &mut [f32], stride: usize, add: bool) {
+    pub(super) fn multiply(
+        &self,
+        left: &[TileStep],
+        right: &[TileStep],
+        out: &mut [f32],
+        stride: usize,
+        add: bool,
+    ) {
         let steps = left.len().min(right.len());
         assert!(steps > 0 && stride >= BLOCK && out.len() >= (BLOCK - 1) * stride + BLOCK);
         let lower = SIDE * stride * size_of::<f32>();
-        // SAFETY: `self` proves that tiles are set up. Each step reads the 4096 bytes of a `Step` of
+        // SAFETY: `self` proves that tiles are set up. Each step reads the 4096 bytes of a `TileStep` of
         // both slices, which have `steps` of them. In `out`, 32 values are read and written in each of
         // 32 rows, and the last row ends within it.
         unsafe {

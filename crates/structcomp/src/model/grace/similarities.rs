@@ -5,7 +5,7 @@ use crate::matrix::{Right, Sum, View, exp, zeros};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
 
-/// Rows of a tile.
+/// RowBlocks of a tile.
 const TILE: usize = 256;
 /// Its columns, so many that making its rows ready for a product costs little beside the product.
 const PANEL: usize = 2 * TILE;
@@ -20,14 +20,14 @@ pub(super) fn sums_and_gradient(
     kept: usize,
     room: &mut Vec<f32>,
 ) -> (Vec<f64>, Vec<f32>) {
-    let rows = Rows { p, width, count: p.len() / width, inverse: 1.0 / tau, unit: Unit::widest() };
+    let rows = RowBlocks { p, width, count: p.len() / width, inverse: 1.0 / tau, unit: Unit::widest() };
     match rows.count * rows.count <= kept / size_of::<f32>() {
         true => rows.stored(room),
         false => rows.streamed(),
     }
 }
 
-struct Rows<'a> {
+struct RowBlocks<'a> {
     p: &'a [f32],
     width: usize,
     count: usize,
@@ -35,7 +35,7 @@ struct Rows<'a> {
     unit: Unit,
 }
 
-impl Rows<'_> {
+impl RowBlocks<'_> {
     fn view(&self, rows: Range<usize>) -> View<'_> {
         View::new(&self.p[rows.start * self.width..rows.end * self.width], self.width)
     }
@@ -57,7 +57,7 @@ impl Rows<'_> {
                 let rows = first..first + e.len() / count;
                 let part = (0..width, first..count);
                 transposed.multiply_part(self.view(rows.clone()), part, e, first, Sum::Set);
-                Tile { values: e, stride: count, first }.exponentials(self, Some(0))
+                ProductTile { values: e, stride: count, first }.exponentials(self, Some(0))
             })
             .collect();
         let mut sums = vec![0f64; count];
@@ -181,7 +181,7 @@ struct Room<T> {
 
 /// Some rows of a panel.
 struct Task<'a, T> {
-    rows: &'a Rows<'a>,
+    rows: &'a RowBlocks<'a>,
     panel: Range<usize>,
     first: usize,
     /// The panel's rows as columns, and as they are.
@@ -205,7 +205,7 @@ struct To<'a, T> {
 
 impl<T: Copy + Default> Task<'_, T> {
     /// Hands out products tile by tile.
-    fn tiles(self, mut each: impl FnMut(&mut Tile, To<T>)) {
+    fn tiles(self, mut each: impl FnMut(&mut ProductTile, To<T>)) {
         let Self { rows: all, panel, first, across, of_panel, out, width, room } = self;
         room.products.resize(TILE * panel.len(), 0.0);
         room.sums.clear();
@@ -216,23 +216,23 @@ impl<T: Copy + Default> Task<'_, T> {
             let values = &mut room.products[..range.len() * panel.len()];
             across.multiply(all.view(range.clone()), values, Sum::Set);
             let diagonal = (start < panel.end).then(|| start - panel.start);
-            let mut tile = Tile { values, stride: panel.len(), first: 0 };
+            let mut tile = ProductTile { values, stride: panel.len(), first: 0 };
             each(&mut tile, To { range, diagonal, of_panel, rows, panel: &mut room.sums });
         }
     }
 }
 
 /// Products of some rows with others, in the columns from `first` on.
-struct Tile<'a> {
+struct ProductTile<'a> {
     values: &'a mut [f32],
     stride: usize,
     first: usize,
 }
 
-impl Tile<'_> {
+impl ProductTile<'_> {
     /// Makes them similarities, and adds up rows and columns. `diagonal` is the column, if any, at which the
     /// first row is compared with itself: there it is zero, and so is the next row in the next column.
-    fn exponentials(&mut self, of: &Rows, diagonal: Option<usize>) -> (Vec<f64>, Vec<f64>) {
+    fn exponentials(&mut self, of: &RowBlocks, diagonal: Option<usize>) -> (Vec<f64>, Vec<f64>) {
         let (rows, cols) = (self.values.len() / self.stride, self.stride - self.first);
         let (mut of_rows, mut columns) = (vec![0f64; rows], vec![0f32; cols]);
         for (row, values) in self.values.chunks_mut(self.stride).enumerate() {

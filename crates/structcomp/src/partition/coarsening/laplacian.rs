@@ -1,4 +1,4 @@
-//! The Laplacian L = D - W of a level, vectors smoothed by it, and its lowest eigenvectors.
+//! The Laplacian L = D − W of a level and its lowest eigenvectors.
 
 use crate::Seed;
 use crate::matrix::eigen::{eigen, eigen_within};
@@ -6,26 +6,26 @@ use crate::partition::level::Level;
 use crate::random::normal;
 use rayon::prelude::*;
 
-/// Vectors that a method looks at the graph through: K in the papers' formulas.
+/// The number of test vectors: K in the papers.
 pub(in crate::partition) const VECTORS: usize = 10;
-/// Eigenvectors besides the constant one, which all connected graphs have and which says nothing.
+/// The number of eigenvectors, without the constant one that every connected graph has.
 pub(in crate::partition) const WIDTH: usize = VECTORS - 1;
 
-/// Vectors that are iterated together: more than are wanted, which speeds up the others.
+/// Vectors iterated together. More than [`WIDTH`], which speeds up convergence of the lowest.
 const BLOCK: usize = 16;
-/// Up to so many nodes all eigenvectors are found at once.
+/// Up to this many nodes, a dense eigensolver is used.
 const DENSE: usize = 64;
-/// The iteration ends when ‖Lu - λu‖ is below this part of λ for all that are wanted, or after so
-/// many rounds. The cost of a set changes with the square of the angle.
+/// The iteration ends when ‖Lu − λu‖ ≤ `TOLERANCE` · λ for the lowest [`WIDTH`] pairs, or after `ROUNDS`.
+/// This is accurate enough: costs change only with the square of the angle.
 const TOLERANCE: f64 = 1e-2;
 const ROUNDS: usize = 40;
-/// Each round makes residuals smaller by this, squared, in no more steps than these.
+/// Conjugate gradients reduce squared residuals by this factor, in at most `STEPS` steps.
 const GAIN: f64 = 1e-2;
 const STEPS: usize = 100;
-/// Rows that are added up by one task; fixed, so that sums are the same for any number of threads.
+/// Rows summed by one task; fixed, so that sums do not depend on the number of threads.
 const ROWS: usize = 1 << 12;
 
-/// Independent standard Gaussian rows.
+/// Independent standard Gaussian entries, one row per node.
 pub(in crate::partition) fn random<const W: usize>(nodes: usize, key: u64) -> Vec<[f64; W]> {
     let mut rows = vec![[0.0; W]; nodes];
     rows.par_chunks_mut(ROWS).enumerate().for_each(|(block, rows)| {
@@ -37,8 +37,8 @@ pub(in crate::partition) fn random<const W: usize>(nodes: usize, key: u64) -> Ve
 
 pub(in crate::partition) struct Laplacian<'a> {
     level: &'a Level<'a>,
-    /// The diagonal D: the weight of all edges of a node. It is added up from the same `f32` that W
-    /// holds, so rows of L sum to zero however coarse weights were rounded.
+    /// The diagonal D: the total edge weight of each node. It is summed from the `f32` values of W, so
+    /// rows of L sum to zero however the weights of coarse levels were rounded.
     pub(in crate::partition) degree: Vec<f64>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Laplacian<'a> {
         Self { level, degree: (0..level.nodes() as u32).into_par_iter().map(degree).collect() }
     }
 
-    /// LX.
+    /// out = LX.
     pub(in crate::partition) fn times<const W: usize>(&self, x: &[[f64; W]], out: &mut [[f64; W]]) {
         out.par_iter_mut().with_min_len(256).enumerate().for_each(|(node, out)| {
             *out = x[node].map(|x| self.degree[node] * x);
@@ -62,12 +62,12 @@ impl<'a> Laplacian<'a> {
         });
     }
 
-    /// The lowest eigenvalues of a connected graph but for the first, and their eigenvectors; zeros
-    /// where there are not so many.
+    /// The lowest eigenvalues of a connected graph except 0, and their eigenvectors; padded with zeros
+    /// for graphs of fewer nodes.
     ///
-    /// Block inverse iteration: LX = Y is solved by conjugate gradients, with D to precondition
-    /// and from the eigenvectors found so far. Hubs make the largest eigenvalues of L some thousand
-    /// times those wanted, so methods that only multiply by L need too many products.
+    /// Block inverse iteration: each round solves LX = Y by conjugate gradients, preconditioned by D and
+    /// started from the current eigenvectors. Hubs make the largest eigenvalues of L thousands of times
+    /// the lowest, so methods that only multiply by L would need too many products.
     pub(in crate::partition) fn lowest(&self, key: u64) -> ([f64; WIDTH], Vec<[f64; WIDTH]>) {
         let nodes = self.level.nodes();
         if nodes <= DENSE {
@@ -80,13 +80,13 @@ impl<'a> Laplacian<'a> {
             let mean = sums(&y, |y, _| *y).map(|sum| -sum / nodes as f64);
             y.par_iter_mut().for_each(|y| axpy(y, 1.0, &mean));
             self.times(&y, &mut product);
-            // The largest of -L are the lowest of L.
+            // `eigen_within` returns the largest eigenvalues first; those of −L are the lowest of L.
             let h: Vec<f64> = gram(&y, &product).iter().map(|h| -h).collect();
             let (found, turn) = eigen_within(&gram(&y, &y), &h, BLOCK);
             values.iter_mut().zip(&found).for_each(|(value, found)| *value = -found);
             y.par_iter_mut().for_each(|y| *y = turned(y, &turn));
             product.par_iter_mut().for_each(|product| *product = turned(product, &turn));
-            // What L(Y + E) = λY lacks.
+            // The residual λY − LY, the right-hand side of LE = λY − LY.
             product.par_iter_mut().zip(&y).for_each(|(product, y)| {
                 (0..BLOCK).for_each(|c| product[c] = values[c] * y[c] - product[c]);
             });
@@ -103,7 +103,7 @@ impl<'a> Laplacian<'a> {
         (first(&values), y.iter().map(first).collect())
     }
 
-    /// All eigenvectors of a small graph, of which the lowest are kept.
+    /// The same for small graphs, from a dense eigendecomposition.
     fn lowest_of_all(&self) -> ([f64; WIDTH], Vec<[f64; WIDTH]>) {
         let nodes = self.level.nodes();
         let mut minus = vec![0.0; nodes * nodes];
@@ -119,7 +119,7 @@ impl<'a> Laplacian<'a> {
         (std::array::from_fn(value), (0..nodes).map(row).collect())
     }
 
-    /// LE = R by conjugate gradients, each column by itself, as far as is worth it.
+    /// Solves LE = R approximately by conjugate gradients, each column separately.
     fn solve<const W: usize>(&self, mut r: Vec<[f64; W]>) -> Vec<[f64; W]> {
         let scaled = |node: usize, r: &[f64; W]| r.map(|r| r / self.degree[node]);
         let length =
@@ -150,7 +150,7 @@ impl<'a> Laplacian<'a> {
     }
 }
 
-/// y + ax.
+/// y ← y + ax.
 #[inline]
 pub(in crate::partition) fn axpy<const W: usize>(y: &mut [f64; W], a: f64, x: &[f64; W]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
@@ -175,7 +175,7 @@ pub(in crate::partition) fn gram<const W: usize>(x: &[[f64; W]], y: &[[f64; W]])
     total
 }
 
-/// A row times C.
+/// A row vector times the matrix C.
 #[inline]
 pub(in crate::partition) fn turned<const W: usize>(row: &[f64; W], c: &[f64]) -> [f64; W] {
     let mut out = [0.0; W];
@@ -185,7 +185,7 @@ pub(in crate::partition) fn turned<const W: usize>(row: &[f64; W], c: &[f64]) ->
     out
 }
 
-/// The sum over all rows of what `term` makes of a row and its node.
+/// The sum of `term(row, node)` over all rows.
 fn sums<const W: usize>(rows: &[[f64; W]], term: impl Fn(&[f64; W], usize) -> [f64; W] + Sync) -> [f64; W] {
     let partial: Vec<[f64; W]> = rows
         .par_chunks(ROWS)
@@ -208,7 +208,7 @@ mod tests {
     use crate::partition::coarsening::testing::{chords, full, laplacian, levels};
 
     #[test]
-    fn products_are_those_of_the_full_matrix() {
+    fn products_match_the_dense_matrix() {
         let graph = chords(90, 200, 4);
         for level in levels(&graph) {
             let l = laplacian(&full(&level));
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Compares with all eigenvalues of the full matrix, and looks at every residual.
+    /// Compares the eigenvalues with those of the dense matrix, and checks every residual.
     fn check(graph: &Graph, tolerance: f64) {
         let [level, _] = levels(graph);
         let l = laplacian(&full(&level));
@@ -239,7 +239,10 @@ mod tests {
             };
             let residual = l.iter().enumerate().map(|(at, row)| off(row, at)).sum::<f64>().sqrt();
             assert!(residual < 1.01 * TOLERANCE * value, "{c}: {residual} beside {value}");
-            assert!(u.iter().map(|u| u[c]).sum::<f64>().abs() < 1e-6, "not beside the constant one");
+            assert!(
+                u.iter().map(|u| u[c]).sum::<f64>().abs() < 1e-6,
+                "not orthogonal to the constant vector"
+            );
         }
         for (at, got) in gram(&u, &u).into_iter().enumerate() {
             let one = at % (WIDTH + 1) == 0 && at / WIDTH + 1 < l.len();
@@ -248,11 +251,11 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_eigenvectors_are_those_of_the_full_matrix() {
+    fn the_lowest_eigenvectors_match_the_dense_matrix() {
         check(&chords(300, 300, 1), 1e-3);
-        // Many close to each other.
+        // Clustered eigenvalues.
         check(&chords(150, 2000, 2), TOLERANCE);
-        // One by one.
+        // The dense solver.
         check(&chords(40, 30, 3), 1e-9);
         check(&chords(5, 3, 3), 1e-9);
     }
@@ -269,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn hubs_and_equal_eigenvalues_are_no_obstacle() {
+    fn hubs_and_multiple_eigenvalues_converge() {
         // A star with a path at each of its 60 ends.
         let edges: Vec<(u32, u32)> =
             (0..60).flat_map(|i| [(0, 1 + 3 * i), (1 + 3 * i, 2 + 3 * i), (2 + 3 * i, 3 + 3 * i)]).collect();

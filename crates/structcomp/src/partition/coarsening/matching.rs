@@ -1,17 +1,17 @@
-//! Greedy matching: the ends of the strongest edge become one, then those of the next.
+//! Greedy matching: contract the strongest edge, then the next one.
 
-use super::{Groups, Step};
+use super::{Groups, LevelLimits};
 use crate::partition::level::Level;
 use rayon::prelude::*;
 
-/// Pairs of nodes that an edge joins, the strongest edges first; equals come in random order.
+/// Matches the ends of edges greedily by decreasing strength; ties are broken at random.
 ///
-/// Around a hub only one edge can be matched, so a level of stars hardly shrinks. Where that would
-/// stop us short, nodes left over join the pair at the other end of their strongest edge, as in
-/// the aggregation of multigrid methods; then a level has half as many nodes, or the number wanted.
+/// Only one edge of a hub can be matched, so a graph of stars hardly shrinks. If that would miss the
+/// target, unmatched nodes join the pair at the other end of their strongest edge, as in aggregation
+/// multigrid. The level then has at most half as many nodes, or reaches its target.
 pub(in crate::partition) fn matching(
     level: &Level,
-    step: Step,
+    step: LevelLimits,
     strength: impl Fn(u32, u32) -> f64 + Sync,
 ) -> Groups {
     let edges = by_strength(level, step, strength);
@@ -29,7 +29,7 @@ pub(in crate::partition) fn matching(
             if groups.removed() == step.most {
                 break;
             }
-            // Of two neighbours at least one has been matched.
+            // The matching is maximal: of two neighbours at least one is matched.
             match (groups.is_alone(u), groups.is_alone(v)) {
                 (true, false) => groups.add(u, v),
                 (false, true) => groups.add(v, u),
@@ -40,7 +40,11 @@ pub(in crate::partition) fn matching(
     groups
 }
 
-fn by_strength(level: &Level, step: Step, strength: impl Fn(u32, u32) -> f64 + Sync) -> Vec<(f64, u32, u32)> {
+fn by_strength(
+    level: &Level,
+    step: LevelLimits,
+    strength: impl Fn(u32, u32) -> f64 + Sync,
+) -> Vec<(f64, u32, u32)> {
     let later = |u: u32| level.neighbors(u).iter().copied().filter(move |&v| u < v);
     let mut edges: Vec<(f64, u32, u32)> = (0..level.nodes() as u32)
         .into_par_iter()
@@ -58,7 +62,7 @@ mod tests {
     use crate::Graph;
     use crate::partition::coarsening::testing::{chords, levels, step};
 
-    /// The definition: of all edges whose ends are both free, the strongest.
+    /// The definition: repeatedly the strongest edge with two unmatched ends.
     fn naive(level: &Level, most: usize, strength: impl Fn(u32, u32) -> f64) -> Vec<[u32; 2]> {
         let mut free = vec![true; level.nodes()];
         let mut pairs = Vec::new();
@@ -81,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn matching_takes_the_strongest_edge_again_and_again() {
+    fn matching_repeatedly_takes_the_strongest_edge() {
         for (seed, most) in [(1, 7), (2, 1000), (3, 20)] {
             let graph = chords(60, 90, seed);
             for level in levels(&graph) {
@@ -98,11 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn leaves_join_their_hub_only_where_a_number_must_be_reached() {
+    fn leaves_join_their_hub_only_if_the_target_must_be_reached() {
         let star: Vec<(u32, u32)> = (1..50).map(|leaf| (0, leaf)).collect();
         let graph = Graph::from_edges(50, &star).unwrap();
         let [level, _] = levels(&graph);
-        let run = |insist: bool| matching(&level, Step { insist, ..step(30) }, |_, v| v as f64);
+        let run = |insist: bool| matching(&level, LevelLimits { insist, ..step(30) }, |_, v| v as f64);
         assert_eq!((run(false).removed(), run(true).removed()), (1, 30));
         let (label, _) = run(true).numbered();
         // The strongest edges are those to the last leaves.
@@ -110,12 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn equals_come_in_an_order_of_their_own() {
+    fn ties_are_broken_by_the_seed() {
         let star: Vec<(u32, u32)> = (1..50).map(|leaf| (0, leaf)).collect();
         let graph = Graph::from_edges(50, &star).unwrap();
         let [level, _] = levels(&graph);
         let first = |key: u64| {
-            let (label, _) = matching(&level, Step { key, ..step(1) }, |_, _| 1.0).numbered();
+            let (label, _) = matching(&level, LevelLimits { key, ..step(1) }, |_, _| 1.0).numbered();
             (1..50).find(|&leaf| label[leaf] == label[0])
         };
         assert_eq!(first(1), first(1));

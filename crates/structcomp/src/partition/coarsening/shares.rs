@@ -1,24 +1,24 @@
-//! How many clusters each component gets.
+//! How clusters are distributed over connected components.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The clusters of each component.
+/// The number of clusters of each component.
 pub(super) struct Shares {
-    /// Zero for components that share clusters with others.
+    /// Zero for components that share the pool.
     pub(super) of: Vec<usize>,
-    /// How many clusters those share.
+    /// The number of clusters shared by small components.
     pub(super) pool: usize,
 }
 
-/// Shares in proportion to the nodes that add up to `clusters`. Components that are due less than
-/// one cluster are counted as one, and what rounding leaves goes to the largest remainders.
+/// Shares in proportion to the number of nodes that add up to `clusters`. Components that are due less
+/// than one cluster share a pool. Clusters left over by rounding go to the largest remainders.
 pub(super) fn exact(sizes: &[u32], clusters: usize) -> Shares {
     let nodes: u64 = sizes.iter().map(|&size| size as u64).sum();
     let due = |size: u64| (size * clusters as u64 / nodes, size * clusters as u64 % nodes);
     let mut of: Vec<usize> = sizes.iter().map(|&size| due(size as u64).0 as usize).collect();
     let pooled: u64 = sizes.iter().zip(&of).filter(|(_, of)| **of == 0).map(|(&size, _)| size as u64).sum();
-    // The large ones are due less than all clusters, so one is left where there are small ones.
+    // If small components exist, the large ones are due less than `clusters`, so the pool gets at least one.
     let mut pool = if pooled > 0 { due(pooled).0.max(1) as usize } else { 0 };
     let mut remainders: Vec<(Reverse<u64>, usize)> = (0..sizes.len())
         .filter(|&c| of[c] > 0)
@@ -33,7 +33,7 @@ pub(super) fn exact(sizes: &[u32], clusters: usize) -> Shares {
     Shares { of, pool }
 }
 
-/// The same share of every component, rounded up; those of `small` nodes or fewer keep them all.
+/// The same ratio for every component, rounded up; components of up to `small` nodes keep every node.
 pub(super) fn same_ratio(sizes: &[u32], clusters: usize, small: u32) -> Shares {
     let nodes: u64 = sizes.iter().map(|&size| size as u64).sum();
     let share = |&size: &u32| match size {
@@ -43,9 +43,9 @@ pub(super) fn same_ratio(sizes: &[u32], clusters: usize, small: u32) -> Shares {
     Shares { of: sizes.iter().map(share).collect(), pool: 0 }
 }
 
-/// The components that share clusters, each with its place among those clusters: from the largest
-/// down, each goes to the cluster that has fewest nodes so far. There are at least as many
-/// components as clusters, so none stays empty.
+/// Assigns the pooled components to the clusters of the pool: from the largest down, each goes to the
+/// cluster with the fewest nodes so far. There are at least as many components as clusters, so none
+/// stays empty.
 pub(super) fn packed(sizes: &[u32], shares: &Shares) -> Vec<(usize, u32)> {
     let mut pooled: Vec<usize> = (0..sizes.len()).filter(|&c| shares.of[c] == 0).collect();
     pooled.sort_by_key(|&c| Reverse(sizes[c]));
@@ -65,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn small_components_share_clusters_and_large_ones_divide_theirs() {
+    fn small_components_share_clusters_and_large_ones_are_split() {
         // 40 nodes into 4 clusters: ten nodes each.
         let sizes = [25, 1, 8, 2, 4];
         let shares = exact(&sizes, 4);

@@ -1,102 +1,112 @@
-//! Evening clusters out whatever it cuts: what METIS 5.1 does to clusters of a few nodes.
+//! Strict balancing of clusters regardless of the cut, as METIS 5.1 does for clusters of a few nodes.
 
 use crate::random::mix;
 use crate::{Graph, Seed};
 
-/// How often all nodes are visited.
+/// The maximum number of passes of each phase.
 const PASSES: usize = 10;
 
-/// Moves nodes to the smallest cluster next to them until every size is within `imbalance` of the
-/// average, or [`PASSES`] times. Bounds are rounded down to whole nodes, as METIS 5.1 has them, so in
-/// clusters of ten they cannot be met, and nodes go on moving between clusters that differ by one.
-/// Last, nodes move where fewer edges are cut, but only within the bounds.
+/// Moves nodes to the smallest neighbouring cluster until every size is within `imbalance` of the
+/// average, or for [`PASSES`] passes. Bounds are rounded down to whole nodes, as in METIS 5.1. With about
+/// ten nodes per cluster they cannot be met, and nodes keep moving between clusters that differ by one.
+/// Then nodes move to reduce the cut, but only within the bounds.
 pub(super) fn even_out(graph: &Graph, part: &mut [u32], clusters: usize, imbalance: f64, seed: Seed) {
-    let mut size = vec![0usize; clusters];
-    part.iter().for_each(|&cluster| size[cluster as usize] += 1);
-    let average = part.len() as f64 / clusters as f64;
-    let (least, most) = ((average / (1.0 + imbalance)) as usize, (average * (1.0 + imbalance)) as usize);
-    let mut joined = vec![0.0; clusters];
+    let mut balancing = Balancing::new(graph, part, clusters, imbalance);
     let salt = seed.key("even out");
     for pass in 0..PASSES {
-        if size.iter().all(|size| (least..=most).contains(size)) {
+        if balancing.is_done() || !balancing.pass(mix(salt ^ pass as u64), Balancing::smallest) {
             break;
         }
+    }
+    for pass in PASSES..2 * PASSES {
+        if !balancing.pass(mix(salt ^ pass as u64), Balancing::best_connected) {
+            break;
+        }
+    }
+}
+
+struct Balancing<'a> {
+    graph: &'a Graph,
+    part: &'a mut [u32],
+    size: Vec<usize>,
+    least: usize,
+    most: usize,
+    /// The edge weight between the current node and each cluster.
+    joined: Vec<f64>,
+}
+
+impl<'a> Balancing<'a> {
+    fn new(graph: &'a Graph, part: &'a mut [u32], clusters: usize, imbalance: f64) -> Self {
+        let mut size = vec![0usize; clusters];
+        part.iter().for_each(|&cluster| size[cluster as usize] += 1);
+        let average = part.len() as f64 / clusters as f64;
+        let (least, most) = ((average / (1.0 + imbalance)) as usize, (average * (1.0 + imbalance)) as usize);
+        Self { graph, part, size, least, most, joined: vec![0.0; clusters] }
+    }
+
+    fn is_done(&self) -> bool {
+        self.size.iter().all(|size| (self.least..=self.most).contains(size))
+    }
+
+    /// Visits all boundary nodes and moves each to the cluster that `choose` returns, given its own
+    /// cluster and the neighbouring ones. Returns whether any node moved.
+    fn pass(&mut self, salt: u64, choose: impl Fn(&Self, u32, &[u32]) -> Option<u32>) -> bool {
         let mut moved = false;
-        for node in order(graph, part, mix(salt ^ pass as u64)) {
-            let own = part[node as usize];
-            if size[own as usize] <= least {
+        for node in order(self.graph, self.part, salt) {
+            let own = self.part[node as usize];
+            if self.size[own as usize] <= self.least {
                 continue;
             }
-            let near = join(graph, part, node, &mut joined);
-            let open = |cluster: u32| {
-                let after = size[cluster as usize] + 1;
-                cluster != own && (after <= most || after <= size[own as usize])
-            };
-            let target = near.iter().copied().filter(|&c| open(c)).min_by_key(|&c| (size[c as usize], c));
-            if let Some(target) = target {
-                let worse = joined[target as usize] < joined[own as usize];
-                let needed = size[own as usize] >= most || size[target as usize] <= least;
-                if needed || !worse {
-                    shift(part, &mut size, node, target);
-                    moved = true;
-                }
-            }
-            forget(&near, &mut joined);
-        }
-        if !moved {
-            break;
-        }
-    }
-    for pass in 0..PASSES {
-        let mut moved = false;
-        for node in order(graph, part, mix(salt ^ (PASSES + pass) as u64)) {
-            let own = part[node as usize];
-            let near = join(graph, part, node, &mut joined);
-            let open =
-                |cluster: u32| cluster != own && size[cluster as usize] < most && size[own as usize] > least;
-            let better = |cluster: u32| joined[cluster as usize] > joined[own as usize];
-            let target = near
-                .iter()
-                .copied()
-                .filter(|&cluster| open(cluster) && better(cluster))
-                .max_by(|&a, &b| joined[a as usize].total_cmp(&joined[b as usize]).then(b.cmp(&a)));
-            if let Some(target) = target {
-                shift(part, &mut size, node, target);
+            let near = self.connect(node);
+            if let Some(target) = choose(self, own, &near) {
+                self.part[node as usize] = target;
+                self.size[own as usize] -= 1;
+                self.size[target as usize] += 1;
                 moved = true;
             }
-            forget(&near, &mut joined);
+            near.iter().for_each(|&cluster| self.joined[cluster as usize] = 0.0);
         }
-        if !moved {
-            break;
+        moved
+    }
+
+    /// The smallest neighbouring cluster, unless the move cuts more edges and balance does not need it.
+    fn smallest(&self, own: u32, near: &[u32]) -> Option<u32> {
+        let size = |cluster: u32| self.size[cluster as usize];
+        let has_room = |cluster: u32| size(cluster) < self.most || size(cluster) < size(own);
+        let others = near.iter().copied().filter(|&cluster| cluster != own && has_room(cluster));
+        let target = others.min_by_key(|&cluster| (size(cluster), cluster))?;
+        let worse = self.joined[target as usize] < self.joined[own as usize];
+        let needed = size(own) >= self.most || size(target) <= self.least;
+        (needed || !worse).then_some(target)
+    }
+
+    /// The cluster with room that the node is connected to most, if more than to its own.
+    fn best_connected(&self, own: u32, near: &[u32]) -> Option<u32> {
+        let joined = |cluster: u32| self.joined[cluster as usize];
+        let has_room = |cluster: u32| self.size[cluster as usize] < self.most;
+        near.iter()
+            .copied()
+            .filter(|&cluster| cluster != own && has_room(cluster) && joined(cluster) > joined(own))
+            .max_by(|&a, &b| joined(a).total_cmp(&joined(b)).then(b.cmp(&a)))
+    }
+
+    /// The clusters of a node's neighbours; sets `joined` for these.
+    fn connect(&mut self, node: u32) -> Vec<u32> {
+        let weights = self.graph.edge_weights(node);
+        let mut near = Vec::new();
+        for (i, &neighbor) in self.graph.neighbors(node).iter().enumerate() {
+            let cluster = self.part[neighbor as usize];
+            if self.joined[cluster as usize] == 0.0 {
+                near.push(cluster);
+            }
+            self.joined[cluster as usize] += weights.map_or(1.0, |weights| weights[i] as f64);
         }
+        near
     }
 }
 
-fn shift(part: &mut [u32], size: &mut [usize], node: u32, target: u32) {
-    let own = std::mem::replace(&mut part[node as usize], target);
-    size[own as usize] -= 1;
-    size[target as usize] += 1;
-}
-
-/// The clusters around a node, with the weight that joins it to each in `joined`.
-fn join(graph: &Graph, part: &[u32], node: u32, joined: &mut [f64]) -> Vec<u32> {
-    let weights = graph.edge_weights(node);
-    let mut near = Vec::new();
-    for (i, &neighbor) in graph.neighbors(node).iter().enumerate() {
-        let cluster = part[neighbor as usize];
-        if joined[cluster as usize] == 0.0 {
-            near.push(cluster);
-        }
-        joined[cluster as usize] += weights.map_or(1.0, |weights| weights[i] as f64);
-    }
-    near
-}
-
-fn forget(near: &[u32], joined: &mut [f64]) {
-    near.iter().for_each(|&cluster| joined[cluster as usize] = 0.0);
-}
-
-/// Nodes with edges to other clusters, those first that are joined to others most and to their own least.
+/// Nodes with edges to other clusters, sorted by how much more they are connected to others than to
+/// their own cluster.
 fn order(graph: &Graph, part: &[u32], salt: u64) -> Vec<u32> {
     let mut wish: Vec<(f64, u64, u32)> = Vec::new();
     for node in 0..part.len() as u32 {

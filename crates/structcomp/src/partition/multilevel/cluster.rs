@@ -1,4 +1,4 @@
-//! Label propagation with a limit on size: nodes join the cluster they are joined to most.
+//! Size-constrained label propagation: each node joins the cluster it is connected to most.
 
 use crate::partition::level::Level;
 use crate::partition::sweep::{Scratch, Search, batch_size, shuffled, sweep};
@@ -6,10 +6,10 @@ use crate::random::mix;
 
 const ROUNDS: usize = 3;
 
-/// Puts nodes into clusters of size `cap` at the most, and stops when only `enough` clusters of
-/// nodes that have edges are left. Returns labels without gaps and their number.
+/// Clusters the nodes up to size `cap`, and stops when `enough` clusters are left, not counting isolated
+/// nodes. Returns labels without gaps and their number.
 ///
-/// With `within`, only nodes equal in it come together.
+/// If `within` is given, only nodes with equal values in it are clustered together.
 pub(super) fn cluster(
     level: &Level,
     cap: u32,
@@ -18,7 +18,7 @@ pub(super) fn cluster(
     seed: u64,
 ) -> (Vec<u32>, usize) {
     let nodes = level.nodes();
-    let mut search = Clustering {
+    let mut search = Merging {
         level,
         cap,
         enough,
@@ -38,7 +38,7 @@ pub(super) fn cluster(
     for _ in 0..ROUNDS {
         let before = search.joins;
         let goes_on = sweep(&mut search, &order, batch_size(nodes, nodes));
-        // The last few moves cost more than they bring.
+        // The last few moves are not worth their time.
         if !goes_on || (search.joins - before) * 20 < nodes {
             break;
         }
@@ -46,7 +46,7 @@ pub(super) fn cluster(
     close_gaps(search.label)
 }
 
-struct Clustering<'a> {
+struct Merging<'a> {
     level: &'a Level<'a>,
     cap: u32,
     enough: usize,
@@ -61,16 +61,16 @@ struct Clustering<'a> {
     joins: usize,
 }
 
-struct Join {
+struct Merge {
     node: u32,
     cluster: u32,
 }
 
-impl Search for Clustering<'_> {
-    type Move = Join;
+impl Search for Merging<'_> {
+    type Move = Merge;
     type Note = ();
 
-    fn propose(&self, scratch: &mut Scratch, node: u32) -> ((), Option<Join>) {
+    fn propose(&self, scratch: &mut Scratch, node: u32) -> ((), Option<Merge>) {
         let (own, weight) = (self.label[node as usize], self.level.size(node));
         if weight >= self.cap {
             return ((), None);
@@ -98,7 +98,7 @@ impl Search for Clustering<'_> {
             if size + weight > self.cap {
                 continue;
             }
-            // Equally joined: the smaller cluster, and among equals one at random.
+            // Ties: prefer the smaller cluster, then choose at random.
             let chance = (cluster ^ salt).wrapping_mul(0x9e37_79b1);
             let better =
                 best.is_none_or(|(most, held, luck, _)| joined > most || (size, luck) < (held, chance));
@@ -107,17 +107,17 @@ impl Search for Clustering<'_> {
                 best = Some((joined, size, chance, cluster));
             }
         }
-        ((), best.map(|(.., cluster)| Join { node, cluster }))
+        ((), best.map(|(.., cluster)| Merge { node, cluster }))
     }
 
     fn note(&mut self, _: u32, _: ()) {}
 
-    fn is_stale(&self, join: &Join) -> bool {
+    fn is_stale(&self, join: &Merge) -> bool {
         let own = self.label[join.node as usize];
         self.touched[own as usize] == self.batch || self.touched[join.cluster as usize] == self.batch
     }
 
-    fn take(&mut self, Join { node, cluster }: Join) -> bool {
+    fn take(&mut self, Merge { node, cluster }: Merge) -> bool {
         let weight = self.level.size(node);
         let own = std::mem::replace(&mut self.label[node as usize], cluster);
         self.size[own as usize] -= weight;
@@ -142,7 +142,7 @@ impl Search for Clustering<'_> {
     }
 }
 
-/// Renumbers labels in the order in which they first occur.
+/// Renumbers labels in order of first occurrence.
 fn close_gaps(mut label: Vec<u32>) -> (Vec<u32>, usize) {
     let mut number = vec![u32::MAX; label.len()];
     let mut count = 0;

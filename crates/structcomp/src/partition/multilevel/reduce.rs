@@ -1,9 +1,9 @@
-//! From too many clusters to exactly as many as wanted.
+//! Reduces the number of clusters to exactly the requested one.
 //!
-//! Filling clusters up to a limit is bin packing, so clustering stalls with more clusters than
-//! asked for. The weakest are dissolved: each of their nodes goes to the cluster with room that it is
-//! joined to most, else to the nearest with room, else to the smallest. A dissolved cluster without
-//! edges to others, a small component say, moves as a whole where it fits.
+//! Filling clusters up to a limit is bin packing, so clustering stalls with too many clusters. The weakest
+//! are dissolved: each of their nodes goes to the best connected cluster with room, else to the nearest
+//! one with room, else to the smallest. A dissolved cluster without edges to others, such as a small
+//! component, moves as a whole if it fits.
 
 use super::refine::Sizes;
 use crate::partition::level::{Level, group};
@@ -11,11 +11,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const LOOSE: u32 = u32::MAX;
-/// Nodes visited when looking for the nearest cluster with room.
+/// The maximum number of nodes visited in a search for the nearest cluster with room.
 const REACH: usize = 200;
 const PASSES: usize = 4;
 
-/// Dissolves the surplus of `count` clusters. `false`, and nothing changed, where some node of this
+/// Dissolves the surplus of `count` clusters. Returns `false` and changes nothing if some node of this
 /// level fits nowhere.
 pub(super) fn reduce(level: &Level, part: &mut Vec<u32>, count: usize, sizes: Sizes) -> bool {
     if count <= sizes.clusters {
@@ -42,7 +42,7 @@ pub(super) fn reduce(level: &Level, part: &mut Vec<u32>, count: usize, sizes: Si
     true
 }
 
-/// Which clusters to dissolve: those with the least weight inside, the smaller first.
+/// The clusters to dissolve: those with the least edge weight inside, then the smaller ones.
 fn weakest(level: &Level, part: &[u32], count: usize, surplus: usize) -> Vec<bool> {
     let (size, inner) = level.clusters(part, count);
     let mut order: Vec<u32> = (0..count as u32).collect();
@@ -79,8 +79,8 @@ impl<'a> Placing<'a> {
         Self { level, part: part.to_vec(), size, cap, found, seen, search: 0, queue }
     }
 
-    /// Frees the nodes of the clusters that go; those to be placed one by one, the heaviest first,
-    /// and those that are joined to no other cluster, as groups.
+    /// Unassigns the nodes of dissolved clusters. Returns the nodes to place one by one, heaviest first,
+    /// and the clusters without edges to others, to place as a whole.
     fn loosen(&mut self, part: &[u32], gone: &[bool]) -> (Vec<u32>, Vec<Vec<u32>>) {
         let (starts, members) = group(part, gone.len());
         let (mut single, mut whole) = (Vec::new(), Vec::new());
@@ -144,7 +144,7 @@ impl<'a> Placing<'a> {
         found.inspect(|&c| self.put(node, c)).is_some()
     }
 
-    /// Fills the smallest clusters up: whole groups, the largest first, then single nodes.
+    /// Fills the smallest clusters: whole groups first, then single nodes, each from the heaviest down.
     fn fill(&mut self, mut whole: Vec<Vec<u32>>, mut single: Vec<u32>, gone: &[bool]) -> bool {
         let kept = (0..gone.len() as u32).filter(|&c| !gone[c as usize]);
         let mut smallest: BinaryHeap<_> = kept.map(|c| Reverse((self.size[c as usize], c))).collect();

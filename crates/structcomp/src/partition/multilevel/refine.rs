@@ -1,32 +1,32 @@
-//! Moves single nodes between clusters as long as that improves the partition.
+//! Local search: moves single nodes between clusters while that improves the partition.
 //!
-//! A node may move to a cluster with room, or take the place of a member of a full one, which then
-//! goes wherever it does least harm: back to the first cluster, which is a swap, or on to a third.
+//! A node may move to a cluster with room, or replace a member of a full cluster. The ejected member
+//! goes wherever it costs least: to the first node's cluster, which is a swap, or to a third cluster.
 
 use crate::partition::level::{Level, group};
 use crate::partition::sweep::{Scratch, Search, batch_size, shuffled, sweep};
 use crate::random::mix;
 use rayon::prelude::*;
 
-/// What a partition is worth: a sum over clusters, to be large.
+/// The value of a partition, to be maximised: a sum over clusters.
 pub(super) trait Worth: Copy + Send + Sync {
-    /// The worth of a cluster from the weight inside it, both directions counted, and its size.
+    /// The value of a cluster, from its size and the edge weight inside it, counting both directions.
     fn of(inner: f64, size: u32) -> f64;
 
-    /// What a cluster gains by more inner weight and size.
+    /// The change in value when the inner weight and size of a cluster change.
     #[inline]
     fn change(&Cluster { inner, size, .. }: &Cluster, more_inner: f64, more_size: i64) -> f64 {
         Self::of(inner + more_inner, (size as i64 + more_size) as u32) - Self::of(inner, size)
     }
 }
 
-/// Few edges between clusters.
+/// Minimises the weight of edges between clusters.
 #[derive(Clone, Copy)]
 pub(super) struct Cut;
 
-/// A small distance ‖P'Pᵀ − Â‖, for levels weighted by Â.
+/// Minimises ‖P'Pᵀ − Â‖, on levels weighted by Â.
 #[derive(Clone, Copy)]
-pub(super) struct Objective;
+pub(super) struct Distance;
 
 impl Worth for Cut {
     #[inline]
@@ -34,41 +34,41 @@ impl Worth for Cut {
         inner
     }
 
-    /// Looks at neither: a node has many clusters around it, and their numbers are far apart in memory.
+    /// Does not read the cluster: a node has many neighbouring clusters, scattered in memory.
     #[inline]
     fn change(_: &Cluster, more_inner: f64, _: i64) -> f64 {
         more_inner
     }
 }
 
-impl Worth for Objective {
+impl Worth for Distance {
     #[inline]
     fn of(inner: f64, size: u32) -> f64 {
         if size == 0 { 0.0 } else { inner / size as f64 }
     }
 }
 
-/// The sizes that clusters may have.
+/// The number of clusters and the limits on their size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub(super) clusters: usize,
-    /// No cluster grows beyond this.
+    /// The maximum size.
     pub(super) cap: u32,
-    /// No cluster shrinks below this by a move.
+    /// Moves do not shrink a cluster below this size.
     pub(super) floor: u32,
 }
 
-/// Gains below this are rounding.
+/// Smaller gains are rounding errors.
 const LEAST: f64 = 1e-7;
-/// Edges looked at when searching a full cluster for a member to move on.
+/// The maximum number of edges examined in a search for a member to eject.
 const LOOK: usize = 256;
-/// Members of a full cluster considered for it.
+/// The maximum number of members considered for ejection.
 const MEMBERS: usize = 16;
-/// A round that improves the whole by a smaller share is the last.
+/// A round with a smaller relative improvement is the last.
 const ENOUGH: f64 = 0.004;
 const ROUNDS: usize = 8;
 
-/// Improves `part` until no node has a good move left, or for a fixed number of rounds.
+/// Improves `part` until rounds gain too little, or for [`ROUNDS`] rounds.
 pub(super) fn refine<W: Worth>(level: &Level, part: &mut Vec<u32>, sizes: Sizes, seed: u64) {
     let nodes = level.nodes();
     let mut search = Refinement::<W>::new(level, std::mem::take(part), sizes);
@@ -91,48 +91,49 @@ struct Refinement<'a, W> {
     sizes: Sizes,
     part: Vec<u32>,
     members: Vec<Vec<u32>>,
-    /// The place of each node among the members of its cluster.
+    /// The index of each node among the members of its cluster.
     place: Vec<u32>,
     clusters: Vec<Cluster>,
     batch: u32,
-    /// The best gain of each node when last looked at, were there room everywhere: a member that would
-    /// lose more than another gains need not be looked at again.
+    /// An estimate of each node's best gain, ignoring size limits, from its last visit. Members whose loss
+    /// would exceed the gain of the entering node are skipped.
     hope: Vec<f32>,
-    /// Whether members of full clusters are moved on; not before the plain moves are done, which are
-    /// cheap and tell how firmly each node sits.
+    /// Whether members of full clusters may be ejected. Not in the first round, whose plain moves are cheap
+    /// and fill `hope`.
     ejects: bool,
-    /// What the moves since the start of the round were worth.
+    /// The total gain of the current round.
     gained: f64,
     active: Vec<bool>,
     next: Vec<u32>,
     worth: std::marker::PhantomData<W>,
 }
 
-/// What a move changes of a cluster, side by side: another thread may have read it, so that each line of
-/// memory that is written to is fetched back from there first.
+/// The state of a cluster that a move changes, kept in one cache line: other threads may have read it, so
+/// each line written costs a transfer between cores.
 #[derive(Clone, Copy)]
 pub(super) struct Cluster {
     inner: f64,
     size: u32,
-    /// The last batch in which it changed.
+    /// The last batch that changed it.
     touched: u32,
 }
 
-/// A node goes to a cluster, and perhaps a member of that cluster to another.
-struct Step {
+/// Moves `node` to the cluster `to`, and optionally ejects a member of `to` into another cluster.
+struct Move {
     node: u32,
     to: u32,
     ejected: Option<(u32, u32)>,
     gain: f64,
 }
 
-/// A node about to leave its cluster.
+/// A node that may leave its cluster.
 struct Leaving {
     node: u32,
     from: u32,
     size: u32,
-    /// Its own inner weight, and its weight to the rest of its cluster.
+    /// The edge weight inside the node.
     own: f64,
+    /// The edge weight between the node and the rest of its cluster.
     joined: f64,
 }
 
@@ -166,7 +167,7 @@ impl<'a, W: Worth> Refinement<'a, W> {
         }
     }
 
-    /// What the whole partition is worth.
+    /// The value of the whole partition.
     fn total(&self) -> f64 {
         self.clusters.iter().map(|cluster| W::of(cluster.inner, cluster.size)).sum()
     }
@@ -176,26 +177,25 @@ impl<'a, W: Worth> Refinement<'a, W> {
         self.clusters[cluster as usize].size
     }
 
-    /// What a cluster gains by more inner weight and size.
     #[inline]
     fn change(&self, cluster: u32, inner: f64, size: i64) -> f64 {
         W::change(&self.clusters[cluster as usize], inner, size)
     }
 
-    /// Looks for a member of the full cluster `to` that makes room for the leaving node.
+    /// Searches the full cluster `to` for a member to eject in favour of the leaving node.
     fn eject(
         &self,
         scratch: &mut Scratch,
         leaving: &Leaving,
         (to, joined_to, hoped): (u32, f64, f64),
         least: f64,
-    ) -> Option<Step> {
+    ) -> Option<Move> {
         let Scratch { beyond, .. } = scratch;
         let u = leaving;
         let members = &self.members[to as usize];
         let first = mix(u.node as u64) as usize % members.len();
         let at_from = self.change(u.from, -2.0 * u.joined - u.own, -(u.size as i64));
-        let mut best: Option<Step> = None;
+        let mut best: Option<Move> = None;
         let mut most = least + LEAST;
         let mut looked = 0;
         for step in 0..members.len().min(MEMBERS) {
@@ -224,7 +224,7 @@ impl<'a, W: Worth> Refinement<'a, W> {
                 let gain = at_to + self.change(u.from, back, size as i64 - u.size as i64);
                 if gain > most {
                     most = gain;
-                    best = Some(Step { node: u.node, to, ejected: Some((w, u.from)), gain });
+                    best = Some(Move { node: u.node, to, ejected: Some((w, u.from)), gain });
                 }
             }
             if self.size(u.from) - u.size < self.sizes.floor {
@@ -235,7 +235,7 @@ impl<'a, W: Worth> Refinement<'a, W> {
                 let better = gain > most && c != to && c != u.from;
                 if better && self.size(c) + size <= self.sizes.cap {
                     most = gain;
-                    best = Some(Step { node: u.node, to, ejected: Some((w, c)), gain });
+                    best = Some(Move { node: u.node, to, ejected: Some((w, c)), gain });
                 }
             }
         }
@@ -275,10 +275,10 @@ impl<'a, W: Worth> Refinement<'a, W> {
 }
 
 impl<W: Worth> Search for Refinement<'_, W> {
-    type Move = Step;
+    type Move = Move;
     type Note = f32;
 
-    fn propose(&self, scratch: &mut Scratch, node: u32) -> (f32, Option<Step>) {
+    fn propose(&self, scratch: &mut Scratch, node: u32) -> (f32, Option<Move>) {
         let (from, size) = (self.part[node as usize], self.level.size(node));
         if self.members[from as usize].len() == 1 {
             return (f32::NEG_INFINITY, None);
@@ -304,7 +304,7 @@ impl<W: Worth> Search for Refinement<'_, W> {
                 continue;
             }
             if may_leave && self.size(to) + size <= self.sizes.cap {
-                // Moves that change nothing but the balance make room for others.
+                // Moves that only improve the balance make room for other nodes.
                 let evens = gain.abs() <= LEAST && self.size(to) + size < self.size(from);
                 let better = best.is_none_or(|(most, held)| {
                     gain > most || (gain == most && self.size(to) < self.size(held))
@@ -323,7 +323,7 @@ impl<W: Worth> Search for Refinement<'_, W> {
                 return (hope as f32, step);
             }
         }
-        (hope as f32, best.map(|(gain, to)| Step { node, to, ejected: None, gain }))
+        (hope as f32, best.map(|(gain, to)| Move { node, to, ejected: None, gain }))
     }
 
     fn note(&mut self, node: u32, hope: f32) {
@@ -333,14 +333,14 @@ impl<W: Worth> Search for Refinement<'_, W> {
         }
     }
 
-    fn is_stale(&self, step: &Step) -> bool {
+    fn is_stale(&self, step: &Move) -> bool {
         let touched = |cluster: u32| self.clusters[cluster as usize].touched == self.batch;
         touched(self.part[step.node as usize])
             || touched(step.to)
             || step.ejected.is_some_and(|(_, onward)| touched(onward))
     }
 
-    fn take(&mut self, Step { node, to, ejected, gain }: Step) -> bool {
+    fn take(&mut self, Move { node, to, ejected, gain }: Move) -> bool {
         if let Some((other, onward)) = ejected {
             self.shift(other, onward);
         }

@@ -1,4 +1,4 @@
-//! What it costs to contract a set of nodes.
+//! The cost of contracting a set of nodes.
 
 use super::{WIDTH, axpy};
 use crate::partition::level::Level;
@@ -6,22 +6,22 @@ use rayon::prelude::*;
 
 pub(super) type Row = [f64; WIDTH];
 
-/// The costs of neighbourhoods on one level.
+/// Computes the costs of sets on one level.
 pub(super) struct Costs<'a> {
     level: &'a Level<'a>,
     degree: &'a [f64],
     a: &'a [Row],
-    /// Each edge once, at the end that has fewer of them: no node has many of these, and a set
-    /// finds its inner edges among those of its members.
+    /// Each edge once, stored at its end of lower degree. No node stores many, and the inner edges of a
+    /// set are found among those of its members.
     starts: Vec<usize>,
     upward: Vec<(u32, f32)>,
 }
 
-/// What it takes to compute one cost.
-pub(super) struct Scratch {
-    /// The set.
+/// Reusable buffers for one cost.
+pub(super) struct CostBuffers {
+    /// The set whose cost is computed.
     pub(super) members: Vec<u32>,
-    /// The place of a node among the members.
+    /// The index of each node in `members`, or [`OUTSIDE`].
     place: Vec<u32>,
     b: Vec<Row>,
     product: Vec<Row>,
@@ -29,10 +29,10 @@ pub(super) struct Scratch {
 }
 
 const OUTSIDE: u32 = u32::MAX;
-/// No more than so many tasks, since each has to know the place of every node.
+/// The maximum number of tasks; each needs an array over all nodes.
 const TASKS: usize = 64;
 
-impl Scratch {
+impl CostBuffers {
     pub(super) fn new(nodes: usize) -> Self {
         let place = vec![OUTSIDE; nodes];
         Self { members: Vec::new(), place, b: Vec::new(), product: Vec::new(), inner: Vec::new() }
@@ -68,7 +68,7 @@ impl<'a> Costs<'a> {
         let mut costs = vec![0.0; self.nodes()];
         let task = self.nodes().div_ceil(TASKS).max(256);
         costs.par_chunks_mut(task).enumerate().for_each(|(block, costs)| {
-            let mut scratch = Scratch::new(self.nodes());
+            let mut scratch = CostBuffers::new(self.nodes());
             for (cost, center) in costs.iter_mut().zip((block * task) as u32..) {
                 self.closed(center, |_| true, &mut scratch.members);
                 *cost = self.of_members(&mut scratch);
@@ -77,16 +77,16 @@ impl<'a> Costs<'a> {
         costs
     }
 
-    /// A node and its neighbours, as far as they are `free`.
+    /// Collects the closed neighbourhood of `center`, restricted to `free` nodes.
     pub(super) fn closed(&self, center: u32, free: impl Fn(u32) -> bool, members: &mut Vec<u32>) {
         members.clear();
         let around = self.level.neighbors(center).iter().chain([&center]);
         members.extend(around.copied().filter(|&node| free(node)));
     }
 
-    /// ‖BᵀL_S B‖ / (|S| - 1) of the members of a set S.
-    pub(super) fn of_members(&self, scratch: &mut Scratch) -> f64 {
-        let Scratch { members, place, b, product, inner } = scratch;
+    /// ‖BᵀL_S B‖ / (|S| − 1) for the set S in `scratch.members`.
+    pub(super) fn of_members(&self, scratch: &mut CostBuffers) -> f64 {
+        let CostBuffers { members, place, b, product, inner } = scratch;
         let mean = self.mean(members);
         b.clear();
         for (at, &node) in members.iter().enumerate() {
@@ -95,7 +95,7 @@ impl<'a> Costs<'a> {
             axpy(&mut row, -1.0, &mean);
             b.push(row);
         }
-        // -W_S B, and the weight of each member's edges within S.
+        // −W_S B, and the weight of each member's edges inside S.
         product.clear();
         product.resize(members.len(), [0.0; WIDTH]);
         inner.clear();
@@ -121,7 +121,7 @@ impl<'a> Costs<'a> {
         norm / (members.len() as f64 - 1.0)
     }
 
-    /// Keeps the `most` members whose rows of A are closest to the mean of all.
+    /// Keeps the `most` members whose rows of A are closest to the mean.
     pub(super) fn keep_closest(&self, members: &mut Vec<u32>, most: usize) {
         if members.len() <= most {
             return;
@@ -149,7 +149,7 @@ mod tests {
     use crate::partition::coarsening::laplacian::{Laplacian, random};
     use crate::partition::coarsening::testing::{chords, full, levels};
 
-    /// The formula with full matrices.
+    /// The formula with dense matrices.
     fn naive(w: &[Vec<f64>], a: &[Row], s: &[u32]) -> f64 {
         let w_s = |i: usize, j: usize| w[s[i] as usize][s[j] as usize];
         let l_s = |i: usize, j: usize| {
@@ -168,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_those_of_the_formula() {
+    fn costs_match_the_formula() {
         let graph = chords(30, 90, 7);
         for level in levels(&graph) {
             let (w, degree) = (full(&level), Laplacian::of(&level).degree);
             let a: Vec<Row> = random(level.nodes(), 2);
             let costs = Costs::new(&level, &degree, &a);
-            let mut scratch = Scratch::new(level.nodes());
+            let mut scratch = CostBuffers::new(level.nodes());
             for (center, cost) in costs.of_all().into_iter().enumerate() {
                 costs.closed(center as u32, |_| true, &mut scratch.members);
                 assert_eq!(scratch.members.len(), level.degree(center as u32) + 1);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closest_to_the_mean_are_kept() {
+    fn the_members_closest_to_the_mean_are_kept() {
         let graph = chords(5, 0, 0);
         let [level, _] = levels(&graph);
         let row = |x: f64| std::array::from_fn(|k| if k == 2 { x } else { 0.0 });

@@ -1,6 +1,5 @@
 //! How a model is trained: the settings, as a user gives them.
 
-use super::Stop;
 use crate::{Activation, Augment, DropMember, EncoderKind, Initial, Model, Optimizer};
 use serde::{Deserialize, Serialize};
 
@@ -86,4 +85,27 @@ impl Default for Training {
             standardize: false,
         }
     }
+}
+
+impl Training {
+    /// Where the encoder passes messages: as set, or as the model's authors have it.
+    pub fn encoder_kind(&self) -> EncoderKind {
+        self.encoder.unwrap_or(self.model.blueprint(self.hidden).encoder)
+    }
+
+    /// The activation after the last layer: as set, or the model's own.
+    pub fn last_activation(&self) -> Activation {
+        self.activation.unwrap_or(self.model.blueprint(self.hidden).activation)
+    }
+}
+
+/// When training stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// After all epochs.
+    #[default]
+    Epochs,
+    /// When it has settled, by a measure that needs no labels: [`Epoch::settled`](crate::Epoch::settled).
+    Auto,
 }

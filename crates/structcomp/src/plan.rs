@@ -1,6 +1,9 @@
 //! Settings resolved once: what is trained, without any options left.
 
-use super::{Stop, Training};
+mod settings;
+
+pub use settings::{Stop, Training};
+
 use crate::graph::Hops;
 use crate::model::Blueprint;
 use crate::nn::{Beside, Layer, Network, Towers};
@@ -29,7 +32,7 @@ pub(crate) struct Plan {
     pub(crate) optimizer: Optimizer,
     pub(crate) stop: Stop,
     pub(crate) patience: Option<usize>,
-    finish: Finish,
+    finish: Finishing,
     /// Whether the loss tells how alike two views are.
     pub(crate) agrees: bool,
     pub(crate) batch_norm: bool,
@@ -37,7 +40,7 @@ pub(crate) struct Plan {
 
 /// What is done to an encoder when training ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finish {
+enum Finishing {
     /// Nothing.
     Keep,
     /// Shift and scale its embedding.
@@ -61,9 +64,9 @@ impl Plan {
     /// An encoder as it is after training.
     pub(crate) fn finish(&self, encoder: Encoder, graph: &Graph, x: &Features) -> Result<Encoder> {
         match self.finish {
-            Finish::Keep => Ok(encoder),
-            Finish::Standardize => encoder.standardized(graph, x, root_mean_degree(graph)),
-            Finish::Renormalize => encoder.renormalized(graph, x),
+            Finishing::Keep => Ok(encoder),
+            Finishing::Standardize => encoder.standardized(graph, x, root_mean_degree(graph)),
+            Finishing::Renormalize => encoder.renormalized(graph, x),
         }
     }
 
@@ -96,11 +99,11 @@ impl Asked {
         let noisy = kind == EncoderKind::Ssgc && stop == Stop::Auto && ssgc_alpha.is_none();
         let batch_norm = self.batch_norm();
         let finish = match &self.training {
-            Training { standardize: true, .. } => Finish::Standardize,
+            Training { standardize: true, .. } => Finishing::Standardize,
             training if batch_norm && training.renormalize.unwrap_or(!self.whole_graph) => {
-                Finish::Renormalize
+                Finishing::Renormalize
             }
-            _ => Finish::Keep,
+            _ => Finishing::Keep,
         };
         Plan {
             encoder,
@@ -175,7 +178,7 @@ impl Asked {
     }
 
     fn last_activation(&self) -> Activation {
-        self.training.activation.unwrap_or(self.blueprint.activation)
+        self.training.last_activation()
     }
 
     fn batch_norm(&self) -> bool {
@@ -192,7 +195,7 @@ impl Asked {
     }
 
     fn kind(&self) -> EncoderKind {
-        self.training.encoder.unwrap_or(self.blueprint.encoder)
+        self.training.encoder_kind()
     }
 
     /// How far messages travel in a layer.
