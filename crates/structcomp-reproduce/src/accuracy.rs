@@ -87,8 +87,13 @@ impl<'a> Bench<'a> {
             None => None,
         };
         let prepare = Prepare { feature_norm: setup.feature_norm, ..Prepare::default() };
-        let mut settings =
-            StructComp { mode, prepare, partitioning: setup.partitioning.clone(), seed, ..StructComp::default() };
+        let mut settings = StructComp {
+            mode,
+            prepare,
+            partitioning: setup.partitioning.clone(),
+            seed,
+            ..StructComp::default()
+        };
         settings.training = match &setup.training {
             Some(training) => training.clone(),
             None => Preset::recipe(&all.graph, &*settings.prepared_features(&all)?, seed),

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use structcomp::data::named::{self, Verified};
 use structcomp::{
-    Accuracy, Budget, Dataset, Error, Features, Graph, Labels, Normalization,
-    PAPER_TRAIN_PER_CLASS, Prepare, Probe, Propagation, Result, Seed, Split, SplitSet, StructComp, data,
+    Accuracy, Budget, Dataset, Error, Features, Graph, Labels, Normalization, PAPER_TRAIN_PER_CLASS, Prepare,
+    Probe, Propagation, Result, Seed, Split, SplitSet, StructComp, data,
 };
 
 /// A graph and its features.

@@ -58,7 +58,7 @@ fn prepare(name: &str, folder: &Path) -> Outcome<()> {
     }
     fs::write(folder.join(format!("{name}.json")), serde_json::to_vec(&settings)?)?;
     let clusters = Some(preset("sce", name)?.clusters);
-    let config = Partitioning { clusters, ..Partitioning::default() };
+    let config = Partitioning { clusters: clusters.flatten(), ..Partitioning::default() };
     config.partition(graph, Seed(0))?.write(part(folder, name))?;
 
     let write = |what: &str, bytes: &[u8]| fs::write(folder.join(format!("{name}.{what}")), bytes);

@@ -18,7 +18,7 @@ use structcomp::{
     Error,
     data::{
         fetch::{FetchOptions, Fetched, fetch},
-        named::{self, Expected, File, FileState, NamedDataset, Stage},
+        named::{self, Expected, File, FileState, NamedDataset, FileStage},
     },
 };
 
@@ -121,7 +121,7 @@ fn a_missing_file_is_downloaded_once_and_with_progress() {
     .unwrap();
     let whole = Some(BODY.len() as u64);
     assert!(
-        seen.contains(&(Stage::Download, 36, whole)) && seen.contains(&(Stage::Check, 36, whole)),
+        seen.contains(&(FileStage::Download, 36, whole)) && seen.contains(&(FileStage::Check, 36, whole)),
         "{seen:?}"
     );
     assert_eq!((fetched.files[0].bytes, &fetched.files[0].sha256), (36, &sha256(BODY)));

@@ -11,7 +11,7 @@ use std::path::Path;
 use structcomp::{
     data::{
         fetch::{FetchOptions, Fetched, fetch},
-        named::{self, NamedDataset, Progress, FileStage, Verified},
+        named::{self, FileStage, NamedDataset, Progress, Verified},
     },
     human_bytes,
 };

@@ -12,8 +12,7 @@ use std::{
     time::Instant,
 };
 use structcomp::{
-    Dataset, Gap, METHODS, Partitioning, Quality, Refine, peak_rss_bytes, read_node_weights,
-    write_clusters,
+    Dataset, Gap, METHODS, Partitioning, Quality, Refine, peak_rss_bytes, read_node_weights, write_clusters,
 };
 use structcomp_reproduce::Picture;
 

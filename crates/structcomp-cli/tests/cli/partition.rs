@@ -55,7 +55,11 @@ fn wrong_settings_of_a_partition_are_told() {
         (&["-k", "2", "--imbalance", "-1"], 1, "imbalance must be at least 0"),
         (&["-k", "2", "--node-weights", "w.txt"], 1, "weights must be positive, got 0"),
         (&["-k", "2", "--node-weights", "none.txt"], 1, "none.txt"),
-        (&["-k", "2", "--method", "random", "--refine", "objective"], 1, "random does not support refinement"),
+        (
+            &["-k", "2", "--method", "random", "--refine", "objective"],
+            1,
+            "random does not support refinement",
+        ),
         (&["-k", "2", "--per-component"], 1, "multilevel does not support per-component"),
         (&["-k", "2", "--out", "c.npy"], 1, ".part"),
     ] {

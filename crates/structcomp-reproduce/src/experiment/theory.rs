@@ -12,8 +12,8 @@ use crate::{Mode, Repeats, Setup, Task, Theory};
 use regularizer::regularizer;
 use std::sync::atomic::AtomicBool;
 use structcomp::{
-    Compressed, Dataset, Dense, EdgeLoss, Error, Features, Gap, Graph, NodeIds, Partition,
-    Partitioning, Preset, Repairs, Result, Seed, StructComp, data,
+    Compressed, Dataset, Dense, EdgeLoss, Error, Features, Gap, Graph, NodeIds, Partition, Partitioning,
+    Preset, Repairs, Result, Seed, StructComp, data,
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -4,7 +4,8 @@ use super::report::{LinkReport, RunReport};
 use crate::commands::judgement::{AccuracyReport, Judgement};
 use crate::commands::trained::ClusterReport;
 use crate::terminal::grouped;
-use structcomp::{ByControl, Dataset, Diagnostics, Features, Fitted, LinkScore, ReportPage};
+use structcomp::{ByControl, Dataset, Diagnostics, Features, Fitted, LinkScore};
+use structcomp_reproduce::RunPage;
 
 /// The report of a run with its curves and pictures.
 pub(super) fn of<'a>(
@@ -12,11 +13,11 @@ pub(super) fn of<'a>(
     fitted: &'a Fitted,
     dataset: &'a Dataset,
     embedding: &'a Features,
-) -> ReportPage<'a> {
+) -> RunPage<'a> {
     let RunReport { data, model, seconds, .. } = report;
     let synthetic = if data.synthetic { " (synthetic)" } else { "" };
     let total = ("total", seconds.total);
-    let mut page = ReportPage {
+    let mut page = RunPage {
         title: format!("{}{synthetic}: {}", data.name, model.model.name()),
         about: match report.partition {
             Some(_) => "An embedding trained on clusters, compared with controls that need no training.",
@@ -32,7 +33,7 @@ pub(super) fn of<'a>(
         labels: dataset.labels.as_ref(),
         seconds: seconds.stages().into_iter().chain([total]).map(owned).collect(),
         peak_rss_bytes: report.peak_rss_bytes,
-        ..ReportPage::default()
+        ..RunPage::default()
     };
     if let Some(judgement) = &report.judgement {
         judged(&mut page, judgement);
@@ -90,7 +91,7 @@ fn link_facts(report: &RunReport) -> Vec<(String, String)> {
 }
 
 /// Adds the accuracies and the verdict.
-fn judged<'a>(page: &mut ReportPage<'a>, judgement: &'a Judgement) {
+fn judged<'a>(page: &mut RunPage<'a>, judgement: &'a Judgement) {
     let AccuracyReport { accuracy, splits, classifier, .. } = &judgement.accuracy;
     page.accuracy.push(("embedding".into(), accuracy));
     for (control, accuracy) in judgement.untrained.iter().flat_map(ByControl::iter) {
