@@ -57,8 +57,8 @@ fn prepare(name: &str, folder: &Path) -> Outcome<()> {
         settings.insert(model, preset(model, name)?.training);
     }
     fs::write(folder.join(format!("{name}.json")), serde_json::to_vec(&settings)?)?;
-    let clusters = Some(preset("sce", name)?.clusters);
-    let config = Partitioning { clusters: clusters.flatten(), ..Partitioning::default() };
+    let clusters = preset("sce", name)?.clusters;
+    let config = Partitioning { clusters, ..Partitioning::default() };
     config.partition(graph, Seed(0))?.write(part(folder, name))?;
 
     let write = |what: &str, bytes: &[u8]| fs::write(folder.join(format!("{name}.{what}")), bytes);

@@ -10,7 +10,7 @@ use structcomp::{
 
 fn fitted(cora: &Dataset, model: &str, seed: Seed) -> Fitted {
     let preset = Preset::paper(model, "cora").unwrap().unwrap();
-    let partitioning = Partitioning { clusters: Some(preset.clusters), ..Partitioning::default() };
+    let partitioning = Partitioning { clusters: preset.clusters, ..Partitioning::default() };
     StructComp { training: preset.training, partitioning, seed, ..StructComp::default() }.fit(cora).unwrap()
 }
 
