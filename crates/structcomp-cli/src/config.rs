@@ -1,6 +1,6 @@
 //! `--config FILE.toml`: flags by name, put before those of the command line.
 
-use crate::args::Cli;
+use crate::cli::Cli;
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use std::{ffi::OsString, path::Path};

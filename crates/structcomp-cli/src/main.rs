@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod args;
+mod cli;
 mod commands;
 mod config;
 mod hints;
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return fail(&error, 2),
     };
-    match args::Cli::parse_from(args).command.run() {
+    match cli::Cli::parse_from(args).command.run() {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of our output has closed it, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,

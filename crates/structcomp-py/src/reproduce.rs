@@ -51,14 +51,7 @@ pub(crate) fn reproduce(
         runs,
         seed: Seed(seed),
         only,
-        mode: match mode {
-            "both" => None,
-            "structcomp" => Some(Mode::Structcomp),
-            "full" => Some(Mode::Full),
-            other => {
-                return Err(wrong(format!("mode must be 'both', 'structcomp' or 'full', not '{other}'")));
-            }
-        },
+        mode: mode_of(mode)?,
         redo,
         budget: memory.map_or_else(Budget::default, |bytes| Budget { bytes }),
         measure_command: measure_command.unwrap_or_default(),
@@ -90,6 +83,15 @@ pub(crate) fn reproduce(
         })
         .to_string())
     })
+}
+
+fn mode_of(mode: &str) -> PyResult<Option<Mode>> {
+    match mode {
+        "both" => Ok(None),
+        "structcomp" => Ok(Some(Mode::Structcomp)),
+        "full" => Ok(Some(Mode::Full)),
+        other => Err(wrong(format!("mode must be 'both', 'structcomp' or 'full', not '{other}'"))),
+    }
 }
 
 /// Measures one training in this process and returns its cost as JSON.

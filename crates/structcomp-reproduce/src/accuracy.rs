@@ -4,7 +4,7 @@ use crate::fit::fit;
 use crate::outcome::{Accuracies, Spread, against};
 use crate::run::Halt;
 use crate::source::Source;
-use crate::store::Parts;
+use crate::store::SeedFiles;
 use crate::{Cell, Mode, Repeats, Setup};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ pub(crate) fn accuracies(
     setup: &Setup,
     source: &Source,
     repeats: &Repeats,
-    parts: &Parts,
+    parts: &SeedFiles,
     stop: &AtomicBool,
 ) -> Result<Accuracies, Halt> {
     let mut all: Vec<Once> = Vec::new();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 pub use structcomp::Mode;
-use structcomp::{Error, FeatureNorm, Partitioning, Result, Seed, Source, Training};
+use structcomp::{Error, FeatureNorm, Partitioning, Result, Seed, SettingSource, Training};
 
 /// A cell of a table or a point of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ pub struct Setting {
     /// The value.
     pub value: String,
     /// Where it comes from; none for the default.
-    pub source: Option<Source>,
+    pub source: Option<SettingSource>,
 }
 
 /// A published accuracy in percent.

@@ -5,7 +5,7 @@ use crate::experiment::{star, theory, trend};
 use crate::plan::Planned;
 use crate::schedule::{self, Job};
 use crate::source::Source;
-use crate::store::{Parts, VERSION};
+use crate::store::{SeedFiles, VERSION};
 use crate::{Cell, Experiment, Finished, Outcome, Plan, Task, measure};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
@@ -90,7 +90,7 @@ impl Plan {
         let started = Instant::now();
         let cell = &planned.cell;
         let source = self.sources.get(&cell.dataset)?;
-        let parts = Parts::of(&self.options.out, &planned.key);
+        let parts = SeedFiles::of(&self.options.out, &planned.key);
         if self.options.redo {
             parts.clear()?;
         }
@@ -114,7 +114,7 @@ impl Plan {
         &self,
         cell: &Cell,
         source: &Source,
-        parts: &Parts,
+        parts: &SeedFiles,
         stop: &AtomicBool,
     ) -> Result<Outcome, Halt> {
         let repeats = &self.repeats;

@@ -3,7 +3,7 @@
 use crate::{Mode, Setting, Setup, draft::Draft};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use structcomp::{FeatureNorm, Model, Partitioning, Preset, Source, Training};
+use structcomp::{FeatureNorm, Model, Partitioning, Preset, SettingSource, Training};
 
 /// Shown even with their defaults.
 const ALWAYS: [&str; 6] = ["partitioner", "epochs", "learning-rate", "weight-decay", "hidden", "layers"];
@@ -22,7 +22,7 @@ pub(crate) fn of(draft: &Draft) -> Vec<Setting> {
         let preset = draft.preset.as_ref().zip(known.as_ref().and_then(|known| known.get(name)));
         let source = match preset {
             Some((preset, same)) if same == value => preset.sources.get(name).copied(),
-            _ => Some(Source::Ours),
+            _ => Some(SettingSource::Ours),
         };
         let is_default = usual.get(name) == Some(value);
         let is_view = matches!(&name[..], "drop-edges" | "mask-features");
@@ -74,7 +74,13 @@ mod tests {
     use super::*;
     use crate::Experiment;
 
-    fn is(experiment: &str, name: &str, setting: &str, value: &str, source: impl Into<Option<Source>>) {
+    fn is(
+        experiment: &str,
+        name: &str,
+        setting: &str,
+        value: &str,
+        source: impl Into<Option<SettingSource>>,
+    ) {
         let cells = Experiment::named(experiment).unwrap().cells().unwrap();
         let cell = cells.iter().find(|cell| cell.name() == name).unwrap();
         let found = cell.settings.iter().find(|other| other.name == setting);
@@ -85,15 +91,15 @@ mod tests {
     #[test]
     fn sources_are_those_of_the_preset() {
         let is = |name: &str, setting: &str, value: &str, source| is("small", name, setting, value, source);
-        is("cora/sce/structcomp", "epochs", "50", Some(Source::Paper));
-        is("cora/sce/structcomp", "alpha", "20000.0", Some(Source::Authors));
-        is("pubmed/sce/structcomp", "learning-rate", "0.1", Some(Source::Ours));
-        is("pubmed/grace/full", "epochs", "80", Some(Source::Ours));
-        is("pubmed/grace/full", "drop-edges", "0.4 and 0.1", Some(Source::Repository));
-        is("amazon-photo/grace/full", "drop-edges", "0.3 and 0.5", Some(Source::Gca));
-        is("cora/sce/full", "learning-rate", "0.001", Some(Source::Ours));
-        is("cora/cca-ssg/full", "lambda", "0.001", Some(Source::Repository));
-        is("cora/cca-ssg/structcomp", "encoder", "sgc", Some(Source::Ours));
+        is("cora/sce/structcomp", "epochs", "50", Some(SettingSource::Paper));
+        is("cora/sce/structcomp", "alpha", "20000.0", Some(SettingSource::Authors));
+        is("pubmed/sce/structcomp", "learning-rate", "0.1", Some(SettingSource::Ours));
+        is("pubmed/grace/full", "epochs", "80", Some(SettingSource::Ours));
+        is("pubmed/grace/full", "drop-edges", "0.4 and 0.1", Some(SettingSource::Repository));
+        is("amazon-photo/grace/full", "drop-edges", "0.3 and 0.5", Some(SettingSource::Gca));
+        is("cora/sce/full", "learning-rate", "0.001", Some(SettingSource::Ours));
+        is("cora/cca-ssg/full", "lambda", "0.001", Some(SettingSource::Repository));
+        is("cora/cca-ssg/structcomp", "encoder", "sgc", Some(SettingSource::Ours));
         is("cora/coles/full", "layers", "1", None);
     }
 
@@ -101,21 +107,27 @@ mod tests {
     fn changes_by_an_experiment_are_ours() {
         let deep =
             |setting: &str, value: &str, source| is("deep", "cora/cca-ssg/full", setting, value, source);
-        deep("encoder", "ssgc", Source::Ours);
-        deep("hops", "16", Source::Ours);
-        deep("epochs", "50", Source::Repository);
+        deep("encoder", "ssgc", SettingSource::Ours);
+        deep("hops", "16", SettingSource::Ours);
+        deep("epochs", "50", SettingSource::Repository);
         for mode in ["full", "structcomp"] {
             let is = |setting: &str, value: &str, source| {
                 is("heterophilous", &format!("squirrel/sp-gcl/{mode}"), setting, value, source)
             };
-            is("epochs", "20", Source::Ours);
-            is("learning-rate", "0.0002", Source::Ours);
-            is("hidden", "1024", Source::Repository);
-            is("dropout", "0.3", Source::Repository);
+            is("epochs", "20", SettingSource::Ours);
+            is("learning-rate", "0.0002", SettingSource::Ours);
+            is("hidden", "1024", SettingSource::Repository);
+            is("dropout", "0.3", SettingSource::Repository);
         }
-        is("heterophilous", "squirrel/sp-gcl/full", "initial", "linear", Source::Ours);
-        is("partitioners", "cora/sce/structcomp/affinity-gs", "partitioner", "affinity-gs", Source::Ours);
-        is("loss-trend", "cora/grace/structcomp", "drop-edges", "0.2 and 0.4", Source::Repository);
-        is("time-memory", "cora/sce/structcomp", "epochs", "50", Source::Paper);
+        is("heterophilous", "squirrel/sp-gcl/full", "initial", "linear", SettingSource::Ours);
+        is(
+            "partitioners",
+            "cora/sce/structcomp/affinity-gs",
+            "partitioner",
+            "affinity-gs",
+            SettingSource::Ours,
+        );
+        is("loss-trend", "cora/grace/structcomp", "drop-edges", "0.2 and 0.4", SettingSource::Repository);
+        is("time-memory", "cora/sce/structcomp", "epochs", "50", SettingSource::Paper);
     }
 }

@@ -103,11 +103,11 @@ fn read_file(path: &Path) -> IoResult<Vec<u8>> {
 }
 
 /// The finished seeds of an unfinished cell, each a file.
-pub(crate) struct Parts {
+pub(crate) struct SeedFiles {
     folder: PathBuf,
 }
 
-impl Parts {
+impl SeedFiles {
     pub(crate) fn of(out: &Path, key: &str) -> Self {
         Self { folder: out.join("unfinished").join(key) }
     }

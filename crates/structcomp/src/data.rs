@@ -264,8 +264,8 @@ fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
     let head = FileHead { budget: options.budget, ..FileHead::of(path)? };
     FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
         let what = match head.names.is_empty() {
-            true => "has an unrecognised format; specify the format, or see docs/formats.md",
-            false => "is a folder without a recognised dataset; see docs/formats.md",
+            true => "has an unrecognised format; specify the format, or see docs/reference/formats.md",
+            false => "is a folder without a recognised dataset; see docs/reference/formats.md",
         };
         Error::format(path, what)
     })

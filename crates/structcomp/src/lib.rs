@@ -1,4 +1,4 @@
-#![doc = include_str!("../../../README.md")]
+#![doc = include_str!("../README.md")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod atomic;
@@ -57,7 +57,7 @@ pub use partition::{
 pub use pipeline::{EpochHook, Fitted, Hooks, Mode, NewNodes, Seconds, Stage, StructComp, TrainedOn};
 pub use plan::{Stop, Training};
 pub use prepare::{FeatureNorm, Prepare, StandIn};
-pub use preset::{Preset, Source};
+pub use preset::{Preset, SettingSource};
 pub use random::{Rng, Seed};
 pub use sample::{Augment, Inputs};
 pub use train::{Epoch, Trainer};

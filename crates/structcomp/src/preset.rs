@@ -18,13 +18,13 @@ pub struct Preset {
     /// How to train.
     pub training: Training,
     /// Where each setting comes from, by its name in kebab case. Settings without a source have their defaults.
-    pub sources: BTreeMap<String, Source>,
+    pub sources: BTreeMap<String, SettingSource>,
 }
 
 /// Where a setting comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
+pub enum SettingSource {
     /// The StructComp paper's tables of hyperparameters.
     Paper,
     /// The scripts of the StructComp authors, which have settings for Cora only.
@@ -37,7 +37,7 @@ pub enum Source {
     Ours,
 }
 
-impl Source {
+impl SettingSource {
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "paper" => Self::Paper,
@@ -50,7 +50,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Paper => "the paper",
@@ -65,25 +65,25 @@ impl fmt::Display for Source {
 impl Preset {
     /// The paper's settings for training on clusters, if it has any.
     pub fn paper(model: &str, dataset: &str) -> Result<Option<Self>> {
-        Self::load(model, dataset, File::paper)
+        Self::load(model, dataset, PresetFile::paper)
     }
 
     /// Our settings for training on clusters: the paper's, or else those of the model's repository, with the changes
-    /// that `docs/recipe.md` explains.
+    /// that `docs/background/recipe.md` explains.
     pub fn ours(model: &str, dataset: &str) -> Result<Option<Self>> {
-        Self::load(model, dataset, File::ours)
+        Self::load(model, dataset, PresetFile::ours)
     }
 
     /// Our settings for training on the whole graph: those of the model's repository where they reach the published
     /// accuracy, or else ours for clusters.
     pub fn full(model: &str, dataset: &str) -> Result<Option<Self>> {
-        Self::load(model, dataset, File::full)
+        Self::load(model, dataset, PresetFile::full)
     }
 
     fn load(
         model: &str,
         dataset: &str,
-        of: impl Fn(&'static File, &str) -> Option<Settings>,
+        of: impl Fn(&'static PresetFile, &str) -> Option<Settings>,
     ) -> Result<Option<Self>> {
         let settings = FILES.get(model).and_then(|file| of(file, dataset));
         settings.map(|settings| settings.preset(model)).transpose()
@@ -93,17 +93,17 @@ impl Preset {
 /// The presets of a model.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct File {
-    paper: Section,
-    repository: Section,
-    ours: Section,
-    full: Section,
+struct PresetFile {
+    paper: PresetSection,
+    repository: PresetSection,
+    ours: PresetSection,
+    full: PresetSection,
 }
 
 /// Tables by dataset; `*` for what they share.
-type Section = BTreeMap<String, Map<String, Value>>;
+type PresetSection = BTreeMap<String, Map<String, Value>>;
 
-static FILES: LazyLock<BTreeMap<&str, File>> = LazyLock::new(|| {
+static FILES: LazyLock<BTreeMap<&str, PresetFile>> = LazyLock::new(|| {
     macro_rules! files {
         ($($name:literal)*) => {
             [$(($name, parsed(include_str!(concat!("../presets/", $name, ".toml"))))),*]
@@ -113,26 +113,26 @@ static FILES: LazyLock<BTreeMap<&str, File>> = LazyLock::new(|| {
         .into()
 });
 
-static CLUSTERS: LazyLock<Section> = LazyLock::new(|| parsed(include_str!("../presets/clusters.toml")));
+static CLUSTERS: LazyLock<PresetSection> = LazyLock::new(|| parsed(include_str!("../presets/clusters.toml")));
 
 fn parsed<T: DeserializeOwned>(text: &str) -> T {
     toml::from_str(text).expect("the presets that are compiled in are valid")
 }
 
-impl File {
+impl PresetFile {
     fn paper(&self, dataset: &str) -> Option<Settings> {
-        Settings::of(&self.paper, dataset, Source::Paper)
+        Settings::of(&self.paper, dataset, SettingSource::Paper)
     }
 
     fn repository(&self, dataset: &str) -> Option<Settings> {
-        Settings::of(&self.repository, dataset, Source::Repository)
+        Settings::of(&self.repository, dataset, SettingSource::Repository)
     }
 
     fn ours(&self, dataset: &str) -> Option<Settings> {
         let Some(mut settings) = self.paper(dataset).or_else(|| self.repository(dataset)) else {
-            return Settings::of(&self.ours, dataset, Source::Ours);
+            return Settings::of(&self.ours, dataset, SettingSource::Ours);
         };
-        settings.extend(&self.ours, dataset, Source::Ours);
+        settings.extend(&self.ours, dataset, SettingSource::Ours);
         Some(settings)
     }
 
@@ -142,13 +142,14 @@ impl File {
         let mut settings = own.or_else(|| {
             let mut ours = self.ours(dataset)?;
             // What the paper has for clusters is our choice on a whole graph.
-            let for_clusters = |source: &Source| matches!(source, Source::Paper | Source::Authors);
+            let for_clusters =
+                |source: &SettingSource| matches!(source, SettingSource::Paper | SettingSource::Authors);
             let sources = ours.values.values_mut().map(|(_, source)| source);
-            sources.filter(|source| for_clusters(source)).for_each(|source| *source = Source::Ours);
+            sources.filter(|source| for_clusters(source)).for_each(|source| *source = SettingSource::Ours);
             Some(ours)
         })?;
         settings.values.remove("clusters");
-        settings.extend(&self.full, dataset, Source::Ours);
+        settings.extend(&self.full, dataset, SettingSource::Ours);
         Some(settings)
     }
 }
@@ -156,38 +157,38 @@ impl File {
 /// Values by name, each with its source.
 #[derive(Default)]
 struct Settings {
-    values: BTreeMap<String, (Value, Source)>,
+    values: BTreeMap<String, (Value, SettingSource)>,
 }
 
 impl Settings {
     /// What a section has for a dataset, if the section covers it.
-    fn of(section: &Section, dataset: &str, source: Source) -> Option<Self> {
+    fn of(section: &PresetSection, dataset: &str, source: SettingSource) -> Option<Self> {
         let any = section.get("*").is_some_and(|table| table.contains_key("any-dataset"));
         if !any && !section.contains_key(dataset) {
             return None;
         }
         let clusters = CLUSTERS.iter().find_map(|(source, table)| Some((table.get(dataset)?, source)))?;
         let mut settings = Self::default();
-        settings.values.insert("clusters".into(), (clusters.0.clone(), Source::named(clusters.1)?));
+        settings.values.insert("clusters".into(), (clusters.0.clone(), SettingSource::named(clusters.1)?));
         settings.extend(section, dataset, source);
         Some(settings)
     }
 
     /// Sets what all datasets of a section share, then what this one has.
-    fn extend(&mut self, section: &Section, dataset: &str, source: Source) {
+    fn extend(&mut self, section: &PresetSection, dataset: &str, source: SettingSource) {
         section.get("*").into_iter().chain(section.get(dataset)).for_each(|table| self.apply(table, source));
     }
 
     /// Sets what a table has, from `source` unless it says otherwise.
-    fn apply(&mut self, table: &Map<String, Value>, source: Source) {
+    fn apply(&mut self, table: &Map<String, Value>, source: SettingSource) {
         for (name, value) in table {
             match (&name[..], value) {
                 ("why" | "from" | "any-dataset", _) => {}
                 ("without", Value::Array(names)) => {
                     names.iter().filter_map(Value::as_str).for_each(|name| drop(self.values.remove(name)));
                 }
-                (_, Value::Object(nested)) if Source::named(name).is_some() => {
-                    self.apply(nested, Source::named(name).unwrap_or(source));
+                (_, Value::Object(nested)) if SettingSource::named(name).is_some() => {
+                    self.apply(nested, SettingSource::named(name).unwrap_or(source));
                 }
                 _ => drop(self.values.insert(name.clone(), (value.clone(), source))),
             }
@@ -234,17 +235,26 @@ mod tests {
 
     #[test]
     fn every_choice_of_ours_has_a_reason() {
-        fn check(table: &Map<String, Value>, source: Source, place: &str) {
+        fn check(table: &Map<String, Value>, source: SettingSource, place: &str) {
             let own = |(name, value): (&String, &Value)| !value.is_object() && name != "any-dataset";
-            assert!(source != Source::Ours || !table.iter().any(own) || table.contains_key("why"), "{place}");
-            let nested =
-                table.iter().filter_map(|(name, value)| Some((Source::named(name)?, value.as_object()?)));
+            assert!(
+                source != SettingSource::Ours || !table.iter().any(own) || table.contains_key("why"),
+                "{place}"
+            );
+            let nested = table
+                .iter()
+                .filter_map(|(name, value)| Some((SettingSource::named(name)?, value.as_object()?)));
             nested.for_each(|(source, table)| check(table, source, place));
         }
         for (model, file) in FILES.iter() {
-            let sections =
-                [(&file.ours, Source::Ours), (&file.full, Source::Ours), (&file.paper, Source::Paper)];
-            for (section, source) in sections.into_iter().chain([(&file.repository, Source::Repository)]) {
+            let sections = [
+                (&file.ours, SettingSource::Ours),
+                (&file.full, SettingSource::Ours),
+                (&file.paper, SettingSource::Paper),
+            ];
+            for (section, source) in
+                sections.into_iter().chain([(&file.repository, SettingSource::Repository)])
+            {
                 section.iter().for_each(|(name, table)| check(table, source, &format!("{model} {name}")));
             }
         }
@@ -259,14 +269,20 @@ mod tests {
         let of = |name: &str| sce.sources[name];
         assert_eq!(
             [of("clusters"), of("epochs"), of("alpha")],
-            [Source::Paper, Source::Paper, Source::Authors]
+            [SettingSource::Paper, SettingSource::Paper, SettingSource::Authors]
         );
-        assert_eq!([of("learning-rate"), of("weight-decay")], [Source::Ours; 2]);
+        assert_eq!([of("learning-rate"), of("weight-decay")], [SettingSource::Ours; 2]);
         let grace = preset(Preset::full("grace", "amazon-photo"));
-        assert_eq!([grace.sources["drop-edges"], grace.sources["hidden"]], [Source::Gca, Source::Ours]);
+        assert_eq!(
+            [grace.sources["drop-edges"], grace.sources["hidden"]],
+            [SettingSource::Gca, SettingSource::Ours]
+        );
         assert_eq!(grace.clusters, None);
         let sp_gcl = preset(Preset::full("sp-gcl", "cora"));
-        assert_eq!([sp_gcl.sources["hidden"], sp_gcl.sources["layers"]], [Source::Repository, Source::Ours]);
+        assert_eq!(
+            [sp_gcl.sources["hidden"], sp_gcl.sources["layers"]],
+            [SettingSource::Repository, SettingSource::Ours]
+        );
         for (model, dataset) in [("sce", "mine"), ("ggd", "ogbn-arxiv"), ("nothing", "cora")] {
             assert_eq!(Preset::ours(model, dataset).unwrap(), None);
         }

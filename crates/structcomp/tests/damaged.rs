@@ -27,7 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 use structcomp::{
-    Budget, Dataset, FeatureNorm, Prepare, StructComp, Graph, Seed,
+    Budget, Dataset, FeatureNorm, Graph, Prepare, Seed, StructComp,
     data::{self, FORMATS, Options},
 };
 use zip::CompressionMethod::{Deflated, Stored};

@@ -18,7 +18,7 @@ use structcomp::{
     Error,
     data::{
         fetch::{FetchOptions, Fetched, fetch},
-        named::{self, Expected, File, FileState, NamedDataset, FileStage},
+        named::{self, Expected, File, FileStage, FileState, NamedDataset},
     },
 };
 

@@ -10,7 +10,7 @@ use structcomp::{Budget, Seed, data};
 #[command(next_help_heading = "General")]
 pub(crate) struct Common {
     /// Folder of the named datasets [default: the user's data folder]
-    #[arg(long, value_name = "DIR", env = "STRUCTCOMP_DATA")]
+    #[arg(long, value_name = "DIR", env = "STRUCTCOMP_DATA", hide_env_values = true)]
     data_dir: Option<PathBuf>,
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -29,7 +29,7 @@ pub(crate) struct Reading {
     /// File of class labels, for a file of edges
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
-    /// File format, if it is not recognised by content; see docs/formats.md
+    /// File format, if it is not recognised by content; see docs/reference/formats.md
     #[arg(long, value_name = "NAME", value_parser = format_names(), hide_possible_values = true)]
     format: Option<String>,
     /// Fail instead of repairing the data

@@ -13,7 +13,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use crate::args::Cli;
+    use crate::cli::Cli;
     use clap::CommandFactory;
     use clap::error::ErrorKind;
 

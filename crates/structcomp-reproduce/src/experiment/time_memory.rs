@@ -46,7 +46,7 @@ const MEMORY: Quantity = Quantity {
 };
 
 /// A model on a dataset: the whole graph, then clusters.
-struct Pair<'a> {
+struct CostPair<'a> {
     dataset: &'a str,
     model: &'a str,
     ours: [Option<&'a Cost>; 2],
@@ -91,14 +91,14 @@ fn parts(experiment: &Experiment, cells: &[&Finished]) -> Parts {
     }
 }
 
-fn pairs<'a>(cells: &[&'a Finished]) -> Vec<Pair<'a>> {
-    let mut pairs: Vec<Pair> = Vec::new();
+fn pairs<'a>(cells: &[&'a Finished]) -> Vec<CostPair<'a>> {
+    let mut pairs: Vec<CostPair> = Vec::new();
     for finished in cells {
         let Outcome::Cost(cost) = &finished.outcome else { continue };
         let Cell { model, dataset, mode, paper_cost, .. } = &finished.cell;
         let at = pairs.iter().position(|pair| (pair.model, pair.dataset) == (model, dataset));
         let at = at.unwrap_or_else(|| {
-            pairs.push(Pair { dataset, model, ours: [None; 2], paper: [None; 2] });
+            pairs.push(CostPair { dataset, model, ours: [None; 2], paper: [None; 2] });
             pairs.len() - 1
         });
         let side = usize::from(*mode == Mode::Structcomp);
@@ -108,7 +108,7 @@ fn pairs<'a>(cells: &[&'a Finished]) -> Vec<Pair<'a>> {
 }
 
 /// Of a dataset, where all its pairs are complete.
-fn means(dataset: &str, pairs: &[Pair], published: &PaperNumbers) -> Vec<String> {
+fn means(dataset: &str, pairs: &[CostPair], published: &PaperNumbers) -> Vec<String> {
     let mean = |quantity: &Quantity| -> Option<f64> {
         let own = pairs.iter().filter(|pair| pair.dataset == dataset);
         let ratios: Option<Vec<f64>> = own.map(|pair| pair.ratio(quantity)).collect();
@@ -121,7 +121,7 @@ fn means(dataset: &str, pairs: &[Pair], published: &PaperNumbers) -> Vec<String>
     row
 }
 
-impl Pair<'_> {
+impl CostPair<'_> {
     fn names(&self) -> [String; 2] {
         [Facts::of(self.model).title, data_title(self.dataset)]
     }

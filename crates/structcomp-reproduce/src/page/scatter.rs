@@ -143,11 +143,6 @@ fn leading(x: &Mat<f64>) -> Vec<(f64, Vec<f64>)> {
 mod tests {
     use super::*;
 
-    /// A sum of twelve uniform numbers, less its mean: about normal, with deviation 1.
-    fn normal(rng: &mut structcomp::Rng) -> f32 {
-        (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0
-    }
-
     /// Rows along (3, 4) / 5 with deviation 10, across it with deviation 1, and nothing in the third.
     fn ellipse(rows: usize) -> Dense {
         let mut rng = Seed(1).stream("ellipse");

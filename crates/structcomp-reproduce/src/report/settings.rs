@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::{Cell, Finished, Setting};
-use structcomp::Source;
+use structcomp::SettingSource;
 
 /// A row for each cell with settings. What an experiment varies for the same model, data and mode is left out.
 pub(super) fn table(cells: &[&Finished]) -> Option<Table> {
@@ -29,17 +29,17 @@ fn without_variation(cell: &Cell) -> String {
 }
 
 fn row(cell: &Cell, varies: &dyn Fn(&Setting) -> bool) -> Vec<String> {
-    let from = |sources: &[Option<Source>]| {
+    let from = |sources: &[Option<SettingSource>]| {
         let own =
             cell.settings.iter().filter(|setting| sources.contains(&setting.source) && !varies(setting));
         own.map(|setting| format!("{} {}", setting.name, setting.value)).collect::<Vec<_>>().join(", ")
     };
     vec![
         without_variation(cell),
-        from(&[Some(Source::Paper)]),
-        from(&[Some(Source::Authors)]),
-        from(&[Some(Source::Repository), Some(Source::Gca)]),
+        from(&[Some(SettingSource::Paper)]),
+        from(&[Some(SettingSource::Authors)]),
+        from(&[Some(SettingSource::Repository), Some(SettingSource::Gca)]),
         from(&[None]),
-        from(&[Some(Source::Ours)]),
+        from(&[Some(SettingSource::Ours)]),
     ]
 }
