@@ -1,6 +1,6 @@
-"""Embed a PyG `Data`, then train a scikit-learn classifier on the embedding.
+"""Embed a PyG `Data` and classify its nodes with scikit-learn.
 
-Without torch_geometric, a small class with the same attributes replaces `Data`.
+If torch_geometric is not installed, a small class with the same attributes replaces `Data`.
 """
 
 import numpy as np
@@ -28,14 +28,14 @@ sources = np.repeat(np.arange(1000), np.diff(demo.graph.indptr))
 edge_index = np.stack([sources, demo.graph.indices.astype(np.int64)])
 data = Data(x=tensor(demo.X), edge_index=tensor(edge_index), y=tensor(demo.y))
 
-# The embedding needs no labels: compute it once, then train the classifier on some of the nodes.
+# Embed the whole graph once, then train a classifier on some of the nodes.
 embedding = structcomp.StructComp(hidden=64, epochs=20, random_state=0).fit_transform(data)
 y = np.asarray(data.y)
 train, test = train_test_split(np.arange(1000), train_size=200, stratify=y, random_state=0)
 classifier = LogisticRegression(max_iter=2000).fit(embedding[train], y[train])
 print(f"test accuracy: {100 * classifier.score(embedding[test], y[test]):.1f} %")
 
-# In a pipeline or a grid search, X holds node numbers, which scikit-learn can split.
+# In a pipeline and a search, X holds node numbers, which can be split.
 pipeline = make_pipeline(
     structcomp.StructComp(data=data, hidden=64, epochs=10, random_state=0), LogisticRegression(max_iter=2000)
 )

@@ -1,4 +1,4 @@
-"""Train on the built-in demo graph (synthetic) and evaluate the embedding."""
+"""Train on the synthetic demo graph and evaluate the embedding."""
 
 import structcomp
 
@@ -9,7 +9,7 @@ print(data)
 losses = model.loss_history_
 print(f"{model.partition_.max() + 1} clusters, loss {losses[0]:.3f} to {losses[-1]:.3f}")
 
-# Controls: the same classifier on the features X, and on two hops of them without training.
+# Compare with the controls: the features, and the features after two hops without training.
 for name, x in [("embedding", embedding), ("X", data.X), ("Â²X", structcomp.propagate(data))]:
     accuracy = structcomp.evaluate(x, data.y, runs=10)
-    print(f"{name:>10}: {accuracy['mean']:.1f} ± {accuracy['std']:.1f} % test accuracy")
+    print(f"{name:>10}: test accuracy {accuracy['mean']:.1f} ± {accuracy['std']:.1f} %")

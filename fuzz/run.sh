@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target, two at a time, and prints how many inputs each has read.
+# Runs every fuzz target, two at a time, and prints the number of inputs each has read.
 # Usage: fuzz/run.sh [SECONDS [TARGET...]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ cargo +nightly fuzz build
 host=$(rustc +nightly -vV | sed -n 's/^host: //p')
 export binaries=${CARGO_TARGET_DIR:-fuzz/target}/$host/release
 
-# The binary and not `cargo fuzz run`, which would build again whenever a source file is saved.
+# The binary instead of `cargo fuzz run`, which would rebuild whenever a source file changes.
 fuzz() {
     mkdir -p "fuzz/corpus/$1" "fuzz/artifacts/$1"
     log=fuzz/artifacts/$1/log

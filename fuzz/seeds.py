@@ -1,6 +1,6 @@
-"""Writes tiny sound files of every kind into fuzz/corpus, for the fuzzer to start from.
+"""Writes small valid files of every kind to fuzz/corpus, as a starting corpus.
 
-Usage: python fuzz/seeds.py. Needs numpy and scipy; Parquet files are written where pyarrow is there.
+Usage: python fuzz/seeds.py. Needs numpy and scipy; Parquet files are written if pyarrow is installed.
 """
 
 import gzip
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES = (HERE / "names.txt").read_text().split()
 
-# 0 - 1 - 2 - 3, 1 - 3, with 4 alone; two features and two classes.
+# 0 - 1 - 2 - 3, 1 - 3; node 4 is isolated. Two features and two classes.
 PAIRS = [(0, 1), (1, 2), (2, 3), (1, 3)]
 ADJACENCY = sp.csr_matrix(([1.0] * 4, tuple(zip(*PAIRS))), shape=(5, 5), dtype=np.float32)
 FEATURES = np.arange(10, dtype=np.float32).reshape(5, 2)
@@ -25,7 +25,7 @@ LABELS = np.array([0, 1, 1, 0, -1])
 
 
 def keep(target: str, *files: bytes) -> None:
-    """Puts files into a target's corpus under names that follow from their contents."""
+    """Adds files to the corpus of a target, named by a hash of their contents."""
     folder = HERE / "corpus" / target
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
@@ -33,7 +33,7 @@ def keep(target: str, *files: bytes) -> None:
 
 
 def dataset(target: str, *files: bytes) -> None:
-    """Single files, as `structcomp::fuzz::read` expects them."""
+    """Adds single files in the form that `structcomp::fuzz::read` expects."""
     for kind in (target, "recognize"):
         keep(kind, *[b"\0" + file for file in files])
 
@@ -61,7 +61,7 @@ def text(pickled: str) -> bytes:
 
 
 def pickled_array(array: np.ndarray) -> bytes:
-    """An array as Python 2 pickled it, which today's Python does not do."""
+    """An array as pickled by Python 2; Python 3 pickles differently."""
     shape = b"(" + b"".join(b"K" + bytes([size]) for size in array.shape) + b"t"
     return (
         b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01" + shape
@@ -205,7 +205,7 @@ def tables() -> None:
 
 
 def graph_files() -> None:
-    """Graph files by hand; their fingerprints may stay zero, for the fuzzer fills them in."""
+    """Handwritten graph files. Their checksums may be zero, as the fuzz target corrects them."""
     symmetric = sp.csr_matrix(ADJACENCY + ADJACENCY.T)
     for weights in (False, True):
         arrays = [symmetric.indptr.astype("<u8"), symmetric.indices.astype("<u4"), symmetric.data.astype("<f4")]

@@ -1,41 +1,31 @@
 """Node embeddings by graph contrastive learning, without message passing in training.
 
-An independent implementation of StructComp (ICLR 2024). `StructComp` is the estimator; the stages of its work
-can also be had one by one.
+An independent implementation of StructComp (ICLR 2024). `StructComp` is the estimator; each of its stages is
+also a function.
 """
 
 from ._datasets import Dataset, generate, load_dataset
 from ._errors import FormatError, NotFittedError
-from ._estimator import StructComp, preset, recipe
+from ._estimator import StructComp
+from ._evaluate import diagnostics, evaluate, quality
 from ._features import CsrArray
 from ._graphs import as_graph
 from ._native import VERSION as __version__
-from ._native import Encoder, Graph
+from ._native import Graph, Model
 from ._objective import Objective, autograd
+from ._presets import preset, recipe
 from ._reproduce import reproduce
-from ._stages import (
-    Trained,
-    compress,
-    diagnostics,
-    drop_member,
-    embed,
-    evaluate,
-    partition,
-    propagate,
-    quality,
-    train,
-)
+from ._stages import compress, drop_member, embed, partition, propagate, train, untrained
 
 __all__ = [
     "CsrArray",
     "Dataset",
-    "Encoder",
     "FormatError",
     "Graph",
+    "Model",
     "NotFittedError",
     "Objective",
     "StructComp",
-    "Trained",
     "__version__",
     "as_graph",
     "autograd",
@@ -53,4 +43,5 @@ __all__ = [
     "recipe",
     "reproduce",
     "train",
+    "untrained",
 ]

@@ -1,16 +1,17 @@
-"""Arrays of any origin as numpy arrays of a known kind, with errors that say what to do."""
+"""Checked numpy arrays and settings from what callers pass."""
 
 from __future__ import annotations
 
 import json
 import operator
+import os
 from typing import Any
 
 import numpy as np
 
 
 def array(value: Any) -> np.ndarray:
-    """Anything array-like as numpy has it; torch's tensors leave their graph and their device."""
+    """Anything array-like as a numpy array, also torch tensors with gradients or on a device."""
     for step in ("detach", "cpu"):
         if hasattr(value, step):
             value = getattr(value, step)()
@@ -18,7 +19,7 @@ def array(value: Any) -> np.ndarray:
 
 
 def whole(what: str, value: Any) -> np.ndarray:
-    """A contiguous vector of whole numbers, 32 or 64 bits wide."""
+    """A contiguous vector of 32- or 64-bit integers."""
     numbers = array(value)
     if numbers.ndim != 1:
         raise ValueError(f"{what} must have one dimension, not {numbers.ndim}")
@@ -26,29 +27,29 @@ def whole(what: str, value: Any) -> np.ndarray:
         return np.zeros(numbers.shape, np.int64)
     if numbers.dtype.kind not in "iu":
         raise ValueError(
-            f"{what} must be whole numbers, not {numbers.dtype}; other names become numbers by "
-            "names, numbers = np.unique(values, return_inverse=True)"
+            f"{what} must be integers, not {numbers.dtype}; to number other ids, use "
+            "ids, numbers = np.unique(values, return_inverse=True)"
         )
     if numbers.dtype.kind == "u" and int(numbers.max()) > np.iinfo(np.int64).max:
-        raise ValueError(f"{what} hold {numbers.max()}, which is too large")
+        raise ValueError(f"invalid {what}: {numbers.max()} is too large")
     narrow = numbers.dtype.kind == "i" and numbers.dtype.itemsize == 4
     return np.ascontiguousarray(numbers, dtype=np.int32 if narrow else np.int64)
 
 
 def single(what: str, value: Any) -> np.ndarray:
-    """Numbers as 32-bit floats, aligned and in C order; copied only where they are not so already."""
+    """Numbers as aligned, C-contiguous float32; copied only if necessary."""
     numbers = array(value)
     if numbers.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {what} is {numbers.dtype}")
     if numbers.dtype.kind not in "fiub":
-        raise ValueError(f"{what} must be numbers, not {numbers.dtype}; convert it, as by astype(np.float32)")
-    # A number too large for 32 bits becomes inf, which is refused by name later.
+        raise ValueError(f"{what} must be numbers, not {numbers.dtype}; convert with astype(np.float32)")
+    # Values too large for 32 bits become inf, which is an error later.
     with np.errstate(over="ignore"):
         return np.require(numbers, np.float32, ["C", "A"])
 
 
 def seed_of(random_state: Any) -> int:
-    """A seed from what scikit-learn takes: a whole number, None, or one of numpy's generators."""
+    """A seed from an integer, None or a numpy generator, as in scikit-learn."""
     if random_state is None:
         return int(np.random.randint(0, 2**31 - 1))
     if isinstance(random_state, np.random.RandomState):
@@ -59,19 +60,21 @@ def seed_of(random_state: Any) -> int:
         seed = operator.index(random_state)
     except TypeError:
         raise ValueError(
-            f"random_state must be a whole number, None or a generator, not {random_state!r}"
+            f"random_state must be an integer, None or a numpy generator, not {random_state!r}"
         ) from None
     if not 0 <= seed < 2**64:
         raise ValueError(f"random_state must be from 0 to 2**64 - 1, not {seed}")
     return seed
 
 
-def settings(parameters: dict[str, Any]) -> str:
-    """Parameters as the library reads them."""
+def as_json(parameters: dict[str, Any]) -> str:
+    """Parameters as JSON, for the library."""
 
     def plain(name: str, value: Any) -> Any:
         if isinstance(value, dict):
             return {key: plain(f"{name}[{key!r}]", item) for key, item in value.items()}
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
         if isinstance(value, (np.generic, np.ndarray)):
             value = value.tolist()
         if isinstance(value, (list, tuple)):
@@ -79,7 +82,7 @@ def settings(parameters: dict[str, Any]) -> str:
         if isinstance(value, float) and not np.isfinite(value):
             raise ValueError(f"{name} must be a finite number, not {value}")
         if value is not None and not isinstance(value, (bool, int, float, str)):
-            raise ValueError(f"{name} cannot be {value!r}")
+            raise ValueError(f"invalid value for {name}: {value!r}")
         return value
 
     return json.dumps({name: plain(name, value) for name, value in parameters.items()})

@@ -9,41 +9,40 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from . import _native
-from ._arrays import seed_of, settings
-from ._features import CsrArray, matrix, to_numpy
-from ._graphs import as_graph, graph_of, refuse_several_types
+from ._arrays import as_json, seed_of
+from ._features import CsrArray, to_numpy
+from ._graphs import as_graph
 from ._native import Graph
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A graph with what is known about its nodes.
+    """A graph with features, labels and splits.
 
-    Estimators take it in place of X and adjacency. It is not meant to be changed: copies of an
-    estimator share it.
+    It can be passed instead of X and adjacency. Do not change it: copies of an estimator share it.
 
     Attributes
     ----------
     graph : Graph
-        The graph, on n nodes. Anything that `as_graph` knows may be given.
+        The graph, with n nodes. The constructor accepts anything that `as_graph` does.
     X : ndarray of shape (n, d), CsrArray, or None
         The features.
     y : ndarray of shape (n,), or None
-        Class numbers; -1 where a node has no class.
+        The class of every node; -1 for none.
     name : str
-        What people call it.
+        Name of the dataset.
     ids : sequence, or None
-        What the files call the nodes; None where they are called 0, 1, 2 and so on.
+        Node ids in the files; None if they are 0, 1, 2 and so on.
     class_names : list of str, or None
-        The names of the classes.
+        Names of the classes.
     splits : dict
-        The splits that came with the data: by name, a list of (train, validation, test) node numbers.
+        Splits that came with the data: for each name, a list of (train, validation, test) node numbers.
     synthetic : bool
-        Whether a generator made it.
+        Whether it was generated.
     sha256 : str
-        The fingerprint of the files.
+        Hash of the files.
     notes : list of str
-        What a reader of results should know.
+        Remarks, such as the number of nodes without a label.
     """
 
     graph: Graph
@@ -67,8 +66,8 @@ class Dataset:
 
     def __repr__(self) -> str:
         shape = "none" if self.X is None else f"{self.X.shape[1]}"
-        said = f"nodes={self.graph.n_nodes}, edges={self.graph.n_edges}, features={shape}"
-        return f"Dataset({self.name!r}, {said}{', synthetic' if self.synthetic else ''})"
+        about = f"nodes={self.graph.n_nodes}, edges={self.graph.n_edges}, features={shape}"
+        return f"Dataset({self.name!r}, {about}{', synthetic' if self.synthetic else ''})"
 
 
 def load_dataset(
@@ -81,25 +80,25 @@ def load_dataset(
     random_state: Any = 0,
     n_threads: Optional[int] = None,
 ) -> Dataset:
-    """Reads a dataset by name or path, as the command line does.
+    """Read a dataset by name or path.
 
     Parameters
     ----------
     name : str or path
-        A dataset's name such as ``"cora"``, a file or folder in any of the known formats, or a
-        synthetic one such as ``"demo"``.
+        Name of a dataset such as ``"cora"``, a file or folder in a supported format, or a synthetic dataset
+        such as ``"demo"``.
     data_dir : path, optional
-        Where the named datasets are kept; by default ``$STRUCTCOMP_DATA`` or the user's data folder.
+        Folder of the named datasets; by default ``$STRUCTCOMP_DATA`` or the user's data folder.
     format : str, optional
-        The format, where content does not tell it.
+        Name of the format, if the content does not show it.
     strict : bool
-        Whether data that would need repairs is an error.
+        Whether to raise an error for data that needs repairs.
     weights : bool
-        Whether weights of edges are read.
+        Whether to read edge weights.
     random_state : int, optional
-        The seed of synthetic datasets.
+        Seed of synthetic datasets.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
 
     Returns
     -------
@@ -126,18 +125,18 @@ def load_dataset(
 def generate(
     name: str = "demo", *, random_state: Any = 0, n_threads: Optional[int] = None, **parameters: Any
 ) -> Dataset:
-    """Makes a synthetic graph with features and labels.
+    """Generate a synthetic graph with features and labels.
 
     Parameters
     ----------
     name : str
         ``"demo"``, ``"synthetic-arxiv"``, ``"synthetic-products"`` or ``"synthetic-papers100m"``.
     random_state : int, optional
-        The seed.
+        Seed.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
     **parameters
-        What shall differ: nodes, edges, classes, class_skew, features, homophily, feature_noise,
+        Settings to change: nodes, edges, classes, class_skew, features, homophily, feature_noise,
         group_signal, overlap, isolated, degree_exponent, max_degree, community, community_share,
         group_share, unlabelled. `features` is ``{"kind": "gaussian", "width": d}`` or
         ``{"kind": "words", "vocabulary": d, "per_node": words}``.
@@ -152,43 +151,10 @@ def generate(
     >>> generate(nodes=500, edges=1500, features={"kind": "gaussian", "width": 8})
     Dataset('demo', nodes=500, edges=1502, features=8, synthetic)
     """
-    made = _native.generate(name, settings(parameters), seed_of(random_state), n_threads=n_threads)
+    made = _native.generate(name, as_json(parameters), seed_of(random_state), n_threads=n_threads)
     return _dataset(made)
 
 
 def _dataset(parts: dict[str, Any]) -> Dataset:
     features = parts.pop("features")
     return Dataset(X=None if features is None else to_numpy(features), y=parts.pop("labels"), **parts)
-
-
-def graph_and_features(
-    X: Any, adjacency: Any, n_threads: Optional[int] = None
-) -> tuple[Optional[Graph], Any, str]:
-    """The graph and the features of what a caller gave, and the data's name.
-
-    X may hold both: a `Dataset`, a PyG ``Data``, a DGL or networkx graph, or a dataset's name or path.
-    """
-    if isinstance(X, (str, os.PathLike)):
-        X = load_dataset(X, n_threads=n_threads)
-    refuse_several_types(X)
-    if isinstance(X, Dataset):
-        if adjacency is None:
-            return X.graph, X.X, X.name
-        X = X.X
-    elif hasattr(X, "edge_index") or hasattr(X, "adj_t"):  # PyG
-        adjacency, X = (X if adjacency is None else adjacency), getattr(X, "x", None)
-    elif hasattr(X, "ndata") and hasattr(X, "num_nodes"):  # DGL
-        adjacency, X = (X if adjacency is None else adjacency), X.ndata.get("feat")
-    elif hasattr(X, "number_of_nodes") and hasattr(X, "is_directed"):  # networkx
-        adjacency, X = (X if adjacency is None else adjacency), None
-    elif isinstance(X, Graph):
-        adjacency, X = (X if adjacency is None else adjacency), None
-    if adjacency is None:
-        return None, X, ""
-    if X is not None and not hasattr(X, "shape"):
-        X = matrix(X, n_threads=n_threads)
-    rows = int(X.shape[0]) if X is not None and len(X.shape) == 2 else None
-    graph = graph_of(adjacency, rows, n_threads)
-    if rows is not None and rows != graph.n_nodes:
-        raise ValueError(f"there are features for {rows} nodes, but the graph has {graph.n_nodes}")
-    return graph, X, ""

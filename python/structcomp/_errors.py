@@ -1,4 +1,4 @@
-"""The exceptions that Python does not have."""
+"""Exceptions of the package."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import sys
 
 
 class FormatError(OSError, ValueError):
-    """A file that is there but does not hold what its format promises."""
+    """An invalid file: it does not have the contents that its format requires."""
 
 
 class NotFittedError(ValueError, AttributeError):
-    """An estimator was asked for something that only `fit` gives it."""
+    """An estimator was used before `fit`."""
 
 
 def not_fitted(estimator: object) -> Exception:
-    """The error to raise: scikit-learn's own where the caller uses scikit-learn."""
-    said = f"this {type(estimator).__name__} is not fitted yet; call fit first"
+    """The error to raise: scikit-learn's own if scikit-learn is in use."""
+    message = f"this {type(estimator).__name__} is not fitted yet; call fit first"
     theirs = sys.modules.get("sklearn.exceptions")
-    return (theirs.NotFittedError if theirs else NotFittedError)(said)
+    return (theirs.NotFittedError if theirs else NotFittedError)(message)

@@ -1,4 +1,4 @@
-"""Graphs of any origin. No package is imported for them: what an object can do tells what it is."""
+"""Graphs from objects of other packages, which are recognised by their attributes and not imported."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from ._native import Graph
 
 
 def as_graph(adjacency: Any, n_nodes: Optional[int] = None, *, n_threads: Optional[int] = None) -> Graph:
-    """A checked, undirected graph from whatever holds one.
+    """Convert an object to a checked, undirected graph.
 
-    Duplicates and self loops are dropped and one-way edges made two-way; `Graph.repairs` counts them.
-    Values other than one are weights, which must not be negative; a value of zero is no edge.
+    Duplicate edges and self-loops are dropped, and directed edges become undirected; `Graph.repairs` counts
+    them. Values other than one are edge weights and must not be negative; zeros are not edges.
 
     Parameters
     ----------
     adjacency : object
         One of
 
-        - a scipy sparse matrix or array of shape (n, n), or a dense one with n other than 2;
-        - an edge index of shape (2, m), or edges of shape (m, 2), of whole numbers;
+        - a scipy sparse matrix or array of shape (n, n), or a dense array of this shape with n other than 2;
+        - an integer array of shape (2, m), an edge index, or of shape (m, 2), a list of edges;
         - a tuple ``(sources, targets)`` of two vectors;
         - a tuple ``(indptr, indices, weights)`` of compressed rows, where weights may be None;
         - a PyG ``Data``, a DGL graph, or a networkx graph, whose nodes are numbered in its own order;
         - a sparse torch tensor;
-        - a table of pandas, polars, pyarrow, duckdb or anything else with ``__arrow_c_stream__``, whose first
-          two columns are the ends of the edges and whose third, if there is one, are weights;
+        - a table of pandas, polars, pyarrow, duckdb or anything else with ``__arrow_c_stream__``: two columns
+          with the ends of the edges, and an optional third column of weights;
         - a path, or the name of a dataset;
         - a `Graph`, which is returned as it is.
     n_nodes : int, optional
-        How many nodes there are. By default what the object says, else the largest number and one.
+        Number of nodes. By default the object's own, or the largest node number plus one.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
 
     Returns
     -------
@@ -52,12 +52,12 @@ def as_graph(adjacency: Any, n_nodes: Optional[int] = None, *, n_threads: Option
     """
     graph = graph_of(adjacency, n_nodes, n_threads)
     if n_nodes is not None and graph.n_nodes != n_nodes:
-        raise ValueError(f"there are {n_nodes} nodes, but the graph has {graph.n_nodes}")
+        raise ValueError(f"n_nodes is {n_nodes}, but the graph has {graph.n_nodes} nodes")
     return graph
 
 
 def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
-    """The graph of an object, where `n_nodes` counts only if the object names no more than edges."""
+    """The graph of an object; `n_nodes` is used only if the object has nothing but edges."""
     if isinstance(a, Graph):
         return a
     if isinstance(a, (str, os.PathLike)):
@@ -92,7 +92,7 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
         return Graph.from_table(stream[0], n_nodes, n_columns=stream[1], n_threads=n_threads)
     if (columns := _table_columns(a)) is not None:
         if not 2 <= len(columns) <= 3:
-            raise ValueError(f"a table of edges has two columns, or three with weights, not {len(columns)}")
+            raise ValueError(f"an edge table has two columns, or three with weights, not {len(columns)}")
         sources, targets, *weights = columns.values()
         return _edges(sources, targets, weights[0] if weights else None, n_nodes, n_threads)
     if isinstance(a, tuple) and len(a) == 3:
@@ -100,28 +100,28 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
     if isinstance(a, tuple) and len(a) == 2 and np.ndim(a[0]) == 1:
         return _edges(a[0], a[1], None, n_nodes, n_threads)
     if a is None or isinstance(a, (bool, int, float)):
-        raise ValueError(f"{a!r} is no graph; see structcomp.as_graph for what is")
+        raise ValueError(f"{a!r} is not a graph; see structcomp.as_graph")
     return _plain(array(a), n_nodes, n_threads)
 
 
 def refuse_several_types(a: Any) -> None:
-    """Says what to do with a `HeteroData` of PyG's and a heterograph of DGL's."""
+    """Raise an error for a PyG `HeteroData` and a DGL heterograph."""
     if (hasattr(a, "node_types") and hasattr(a, "edge_types")) or getattr(a, "is_homogeneous", True) is False:
         raise ValueError(
-            "the graph has several types of nodes or edges; make one of them first, as PyG's "
-            "data.to_homogeneous() and dgl.to_homogeneous(g) do"
+            "graphs with several node or edge types are not supported; convert with PyG's "
+            "data.to_homogeneous() or dgl.to_homogeneous(g)"
         )
 
 
 def _plain(a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
     if a.dtype.kind == "O":
-        raise ValueError("an array of objects is no graph; see structcomp.as_graph for what is")
+        raise ValueError("an array of objects is not a graph; see structcomp.as_graph")
     if a.ndim != 2:
-        raise ValueError(f"a graph as an array has two dimensions, not {a.ndim}")
+        raise ValueError(f"a graph as an array must have two dimensions, not {a.ndim}")
     if a.shape == (2, 2):
         raise ValueError(
-            "an array of shape (2, 2) may be an edge index, two edges or an adjacency; "
-            "give a tuple (sources, targets) instead"
+            "an array of shape (2, 2) is ambiguous: an edge index, two edges or an adjacency matrix; "
+            "use a tuple (sources, targets)"
         )
     if a.shape[0] == a.shape[1] and a.shape[0] > 0:
         rows, columns = np.nonzero(a)
@@ -138,7 +138,7 @@ def _plain(a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int]) -> G
 
 def _scipy(a: Any, n_threads: Optional[int]) -> Graph:
     _square(a.shape)
-    # Columns compressed are the rows of the transpose, which is the same undirected graph.
+    # Compressed columns are the rows of the transpose, which is the same undirected graph.
     if a.format in ("csr", "csc"):
         return _compressed(a.indptr, a.indices, a.data, n_threads)
     a = a.tocoo()
@@ -172,14 +172,14 @@ def _pyg(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
 def _edges(
     sources: Any, targets: Any, weights: Any, n_nodes: Optional[int], n_threads: Optional[int]
 ) -> Graph:
-    sources, targets = whole("ends of edges", sources), whole("ends of edges", targets)
+    sources, targets = whole("edges", sources), whole("edges", targets)
     weights = None if weights is None else _weights(weights)
     return Graph.from_edges(sources, targets, weights, n_nodes, n_threads=n_threads)
 
 
 def _compressed(indptr: Any, indices: Any, weights: Any, n_threads: Optional[int]) -> Graph:
     weights = None if weights is None else _weights(weights)
-    indptr, indices = whole("row starts", indptr), whole("columns", indices)
+    indptr, indices = whole("indptr", indptr), whole("indices", indices)
     return Graph.from_csr(indptr, indices, weights, n_threads=n_threads)
 
 
@@ -188,31 +188,31 @@ def _weights(weights: Any) -> np.ndarray:
     if numbers.dtype != np.float64:
         numbers = single("weights", numbers)
     if numbers.ndim != 1:
-        raise ValueError(f"edges have one weight each; weights cannot have shape {numbers.shape}")
+        raise ValueError(f"weights must have one dimension, not shape {numbers.shape}")
     return np.require(numbers, requirements=["C", "A"])
 
 
 def _square(shape: Any) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ValueError(f"an adjacency is square, not {' x '.join(map(str, shape))}")
+        raise ValueError(f"an adjacency matrix must be square, not {' x '.join(map(str, shape))}")
 
 
 def table_stream(table: Any) -> Optional[tuple[Any, Optional[int]]]:
-    """A table by Arrow's C stream, and how many columns of it count; None where it has no stream."""
+    """The Arrow stream of a table and the number of columns to read; None if it has no stream."""
     if not hasattr(table, "__arrow_c_stream__"):
         return None
     try:
         stream = table.__arrow_c_stream__()
     except ImportError:  # pandas needs pyarrow for it
         return None
-    # Behind its columns, pandas streams its index.
+    # After its columns, pandas streams its index.
     return stream, len(table.columns) if hasattr(table, "columns") else None
 
 
 def _table_columns(table: Any) -> Optional[dict[Any, Any]]:
-    """The columns of a table of pandas by name, where it has no stream; None where it is no table."""
+    """The columns of a pandas table by name; None for anything else."""
     names = list(getattr(table, "columns", ()))
-    # Other tables have arrays there.
+    # Other classes may have an array as `columns`.
     if (
         not names
         or not hasattr(table, "__getitem__")

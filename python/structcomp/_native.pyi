@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 __all__ = [
     "VERSION",
-    "Encoder",
     "Features",
     "Graph",
+    "Model",
     "classify",
     "cluster",
     "compress",
     "defaults",
-    "diagnostics",
     "drop_member",
+    "fit",
     "generate",
     "load",
+    "measure",
     "models",
     "partition",
     "preset",
@@ -28,14 +29,13 @@ __all__ = [
     "recipe",
     "reproduce",
     "table",
-    "train",
 ]
 
 VERSION: str
 
 @final
 class Graph:
-    """An undirected graph without self loops and duplicates, checked once."""
+    """A checked, undirected graph without self-loops and duplicate edges."""
 
     @staticmethod
     def from_edges(
@@ -80,12 +80,10 @@ class Graph:
 
 @final
 class Features:
-    """Checked features, one row a node, made once and used by every stage."""
+    """Checked features, one row per node."""
 
     @staticmethod
-    def dense(
-        x: NDArray[np.float32], *, norm: str | None = None, n_threads: int | None = None
-    ) -> Features: ...
+    def dense(x: NDArray[np.float32], *, n_threads: int | None = None) -> Features: ...
     @staticmethod
     def sparse(
         indptr: NDArray[Any],
@@ -93,12 +91,7 @@ class Features:
         values: NDArray[np.float32],
         n_cols: int,
         *,
-        norm: str | None = None,
         n_threads: int | None = None,
-    ) -> Features: ...
-    @staticmethod
-    def stand_in(
-        graph: Graph, kind: str, width: int, seed: int, *, n_threads: int | None = None
     ) -> Features: ...
     @property
     def n_rows(self) -> int: ...
@@ -110,30 +103,71 @@ class Features:
     def to_csr(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]: ...
 
 @final
-class Encoder:
-    """A trained encoder: weights that embed any graph with the same features."""
+class Model:
+    """A fitted model: how features are prepared, the trained weights, and the settings."""
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> Encoder: ...
+    def load(path: str | PathLike[str]) -> Model: ...
     @staticmethod
-    def from_bytes(contents: bytes) -> Encoder: ...
+    def from_bytes(
+        contents: bytes, losses: list[float] | None = None, clusters: NDArray[Any] | None = None
+    ) -> Model: ...
     def save(self, path: str | PathLike[str]) -> None: ...
     def to_bytes(self) -> bytes: ...
     def embed(
-        self, features: Features, graph: Graph, *, n_threads: int | None = None
+        self, features: Features | None, graph: Graph, *, n_threads: int | None = None
     ) -> NDArray[np.float32]: ...
+    def embed_new(
+        self,
+        features: Features | None,
+        graph: Graph,
+        new_features: Features,
+        edges: Graph,
+        *,
+        n_threads: int | None = None,
+    ) -> NDArray[np.float32]: ...
+    def untrained(
+        self, features: Features | None, graph: Graph, *, n_threads: int | None = None
+    ) -> Model: ...
+    def diagnostics(
+        self,
+        features: Features | None,
+        graph: Graph,
+        *,
+        clusters: NDArray[Any] | None = None,
+        n_threads: int | None = None,
+    ) -> str: ...
     @property
-    def n_features(self) -> int: ...
+    def n_features(self) -> int | None: ...
     @property
     def n_outputs(self) -> int: ...
     @property
-    def origin(self) -> str: ...
+    def losses(self) -> NDArray[np.float64]: ...
+    @property
+    def partition(self) -> NDArray[np.uint32] | None: ...
+    @property
+    def settings(self) -> str: ...
+    @property
+    def trained_on(self) -> str: ...
     @property
     def parameters(self) -> str: ...
-    def __copy__(self) -> Encoder: ...
-    def __deepcopy__(self, _memo: Any) -> Encoder: ...
+    @property
+    def seed(self) -> int: ...
+    def __copy__(self) -> Model: ...
+    def __deepcopy__(self, _memo: Any) -> Model: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+def fit(
+    features: Features | None,
+    graph: Graph,
+    settings: str,
+    *,
+    clusters: NDArray[Any] | None = None,
+    loss: Callable[..., Any] | None = None,
+    on_epoch: Callable[[int, float], Any] | None = None,
+    data: str = "",
+    n_threads: int | None = None,
+) -> Model: ...
 def partition(
     graph: Graph,
     settings: str,
@@ -169,27 +203,7 @@ def propagate(
 def table(
     stream: Any, what: str, *, n_columns: int | None = None, n_threads: int | None = None
 ) -> NDArray[np.float32]: ...
-def train(
-    features: Features,
-    graph: Graph,
-    clusters: NDArray[Any] | None,
-    settings: str,
-    seed: int,
-    *,
-    objective: Callable[..., Any] | None = None,
-    on_epoch: Callable[[int, float], Any] | None = None,
-    data: str = "",
-    n_threads: int | None = None,
-) -> tuple[Encoder, Encoder, list[float]]: ...
-def diagnostics(
-    encoder: Encoder,
-    features: Features,
-    graph: Graph,
-    clusters: NDArray[Any],
-    seed: int,
-    *,
-    n_threads: int | None = None,
-) -> str: ...
+def measure(request: str) -> str: ...
 def reproduce(
     experiments: list[str],
     out: str | PathLike[str],
@@ -200,10 +214,10 @@ def reproduce(
     runs: int = 50,
     only: str | None = None,
     mode: str = "both",
-    anew: bool = False,
+    redo: bool = False,
     markdown: str | PathLike[str] | None = None,
     memory: int | None = None,
-    program: str | PathLike[str] | None = None,
+    measure_command: list[str] | None = None,
     on_event: Callable[[str, bool, int, int], Any] | None = None,
     n_threads: int | None = None,
 ) -> str: ...

@@ -1,8 +1,8 @@
-"""Losses of the caller's own."""
+"""Custom losses."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 import numpy as np
 
@@ -15,22 +15,22 @@ class Objective:
     Parameters
     ----------
     function : callable
-        Called in every epoch with the embeddings of the views, one array of shape (n_clusters, width)
-        each. Returns the loss, and the gradient of the loss in each view: a pair of a number and a list of
-        arrays of the same shapes, or a single array where there is one view.
+        Called in every epoch with one array of shape (n_clusters, width) per view. Returns a tuple of the
+        loss and its gradients: a list with one array per view, of the view's shape. With one view, the array
+        alone is enough.
     views : int
-        1 for the clusters alone; 2 for a second view that averages half the members of each cluster, drawn
-        anew in every epoch. With 1 the embedding is linear in two hops (SGC), with 2 it is that of a GCN.
+        1 compares the clusters with each other. 2 adds a second view, which averages a random half of each
+        cluster's members in every epoch. The encoder is an SGC with two hops for one view, a GCN for two.
     projection : int, optional
-        The width of a two-layer projection head between the embedding and the loss; none by default.
+        Width of a two-layer projection head between the embedding and the loss; none by default.
 
     See Also
     --------
-    autograd : makes one from a loss written in PyTorch.
+    autograd : an objective from a loss written in PyTorch.
 
     Examples
     --------
-    Two views of each cluster are pulled together, and all rows kept at length one:
+    Pull the two views of each cluster together, and keep all rows at length one:
 
     >>> import numpy as np
     >>> from structcomp import Objective, StructComp, generate
@@ -50,30 +50,30 @@ class Objective:
         self, function: Callable[..., Any], *, views: int = 2, projection: Optional[int] = None
     ) -> None:
         if not callable(function):
-            raise ValueError(f"an objective is a function, not {function!r}")
+            raise ValueError(f"an objective must be a function, not {function!r}")
         if views not in (1, 2):
-            raise ValueError(f"an objective has 1 or 2 views, not {views}")
+            raise ValueError(f"views must be 1 or 2, not {views}")
         self.function = function
         self.views = views
         self.projection = projection
 
     def __call__(self, *views: np.ndarray) -> tuple[float, list[np.ndarray]]:
-        """The loss and one gradient a view, checked."""
+        """The loss and one gradient per view, checked."""
         answer = self.function(*views)
         if not isinstance(answer, tuple) or len(answer) != 2:
-            raise ValueError("an objective returns the loss and its gradients: a tuple of two")
+            raise ValueError("an objective must return a tuple of the loss and its gradients")
         loss, gradients = answer
         if isinstance(gradients, np.ndarray) and len(views) == 1 and gradients.ndim == 2:
             gradients = [gradients]
         gradients = [single("a gradient", gradient) for gradient in gradients]
         shapes, wanted = [gradient.shape for gradient in gradients], [view.shape for view in views]
         if shapes != wanted:
-            raise ValueError(f"the gradients have shapes {shapes}, but the views {wanted}")
+            raise ValueError(f"the gradients have shapes {shapes}, but the views have {wanted}")
         return float(loss), gradients
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the library must know of it."""
+        """Settings of the library."""
         return {"two_views": self.views == 2, "projection": self.projection}
 
     def __repr__(self) -> str:
@@ -82,14 +82,14 @@ class Objective:
 
 
 def autograd(function: Callable[..., Any], *, views: int = 2, projection: Optional[int] = None) -> Objective:
-    """An `Objective` from a loss written in PyTorch, which then computes the gradient.
+    """An `Objective` from a loss written in PyTorch, with gradients by autograd.
 
     PyTorch is imported when the loss is first called.
 
     Parameters
     ----------
     function : callable
-        Takes one tensor of shape (n_clusters, width) a view, and returns the loss as a tensor.
+        Takes one tensor of shape (n_clusters, width) per view and returns the loss as a tensor.
     views : int
         As in `Objective`.
     projection : int, optional
@@ -111,8 +111,18 @@ def autograd(function: Callable[..., Any], *, views: int = 2, projection: Option
     return Objective(_Autograd(function), views=views, projection=projection)
 
 
+def with_model(
+    parameters: dict[str, Any], model: Union[str, Objective, Callable[..., Any]]
+) -> tuple[Optional[Objective], dict[str, Any]]:
+    """The custom loss, if there is one, and the parameters with the model's settings."""
+    if isinstance(model, str):
+        return None, {**parameters, "model": model}
+    objective = model if isinstance(model, Objective) else Objective(model)
+    return objective, {**parameters, **objective.parameters, "model": "own"}
+
+
 class _Autograd:
-    """The call of a PyTorch function; a class, so that it can be pickled."""
+    """A class, so that it can be pickled."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

@@ -1,10 +1,9 @@
-"""The paper's tables and figures, made anew."""
+"""Reruns the paper's tables and figures."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -13,10 +12,13 @@ from typing import Any, Callable, Optional, Union
 
 from . import _native
 from ._arrays import seed_of
-from ._stages import bar_of
+from ._progress import progress_bar
 
 Path = Union[str, os.PathLike[str]]
 Callback = Callable[[str, int, int], Any]
+
+# Time and memory are measured in processes of their own.
+MEASURE = "import sys; from structcomp._native import measure; print(measure(sys.argv[1]))"
 
 
 def reproduce(
@@ -28,19 +30,18 @@ def reproduce(
     runs: int = 50,
     only: Optional[str] = None,
     mode: str = "both",
-    anew: bool = False,
+    redo: bool = False,
     markdown: Optional[Path] = None,
     memory: Optional[int] = None,
-    program: Optional[Path] = None,
     callback: Optional[Callback] = None,
     verbose: bool = False,
     random_state: Any = 0,
     n_threads: Optional[int] = None,
 ) -> dict[str, Any]:
-    """Makes tables and figures of the paper anew, as ``structcomp reproduce`` does.
+    """Reruns tables and figures of the paper, as ``structcomp reproduce`` does.
 
     An experiment is a list of cells: a dataset, a model, and what it is trained on. Every finished cell is a
-    file below `out`, so the same call goes on where it was stopped.
+    file below `out`, so that interrupted runs resume.
 
     Parameters
     ----------
@@ -49,43 +50,40 @@ def reproduce(
         ``"heterophilous"``, ``"compression"``, ``"loss-trend"``, ``"inductive"``, ``"theory"``,
         ``"recipe"``, or ``"all"``.
     out : path
-        The folder for the cells, index.html, results.md, results.json and the figures.
+        Folder for the cells, index.html, results.md, results.json and the figures.
     data_dir : path, optional
-        Where the named datasets are kept; by default ``$STRUCTCOMP_DATA`` or the user's data folder.
+        Folder of the named datasets; by default ``$STRUCTCOMP_DATA`` or the user's data folder.
     seeds : int
-        Training seeds of a cell.
+        Training seeds per cell.
     runs : int
-        Splits of a seed.
+        Splits per seed.
     only : str, optional
-        Only cells whose name holds this, such as ``"cora"``, ``"grace"`` or ``"cora/grace"``.
+        Only cells whose name contains this, such as ``"cora"``, ``"grace"`` or ``"cora/grace"``.
     mode : str
         ``"structcomp"`` for training on clusters only, ``"full"`` for the whole graph only, or ``"both"``.
-    anew : bool
-        Whether finished cells are done again.
+    redo : bool
+        Whether finished cells are run again.
     markdown : path, optional
-        Where the Markdown is written as well, its figures in a folder beside it. What the file has of other
-        experiments stays.
+        Where the Markdown is also written, with figures in a folder next to it. Sections of other experiments
+        are kept.
     memory : int, optional
-        The bytes that cells may take together; by default what is free.
-    program : path, optional
-        The command line program, which measures ``"time-memory"`` in processes of its own; by default the
-        ``structcomp`` on the path. Those cells fail where there is none.
+        The memory in bytes for all cells that run at the same time; by default 3/4 of the machine's.
     callback : callable, optional
-        Called with the name of each cell that is done, how many are done and how many there are; ends the
-        work by returning False.
+        Called with the name of each finished cell, the number of finished cells and the number of cells; stops
+        the run by returning False.
     verbose : bool
-        Whether progress is shown.
+        Whether to show progress.
     random_state : int, optional
-        The first training seed.
+        First training seed.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Threads to use; one per core by default.
 
     Returns
     -------
     results : dict
-        finished and finished_before, how many cells were done now and before; failed, why cells failed, by
-        name; stopped, whether the callback ended it; notes, such as experiments that were left out; cells,
-        all finished cells of the folder as in results.json.
+        finished and finished_before, the number of cells finished now and before; failed, the errors of failed
+        cells by name; stopped, whether the callback stopped it; notes, such as skipped datasets; cells, all
+        finished cells of the folder as in results.json.
 
     Examples
     --------
@@ -109,10 +107,10 @@ def reproduce(
                 runs=runs,
                 only=only,
                 mode=mode,
-                anew=anew,
+                redo=redo,
                 markdown=markdown,
                 memory=memory,
-                program=program or shutil.which("structcomp"),
+                measure_command=[sys.executable, "-c", MEASURE] if sys.executable else None,
                 on_event=on_event,
                 n_threads=n_threads,
             )
@@ -122,7 +120,7 @@ def reproduce(
 
 @contextmanager
 def _folder(out: Any) -> Iterator[None]:
-    """The folder; one that cannot be written to is told before anything is done."""
+    """Makes the folder, and fails early if it is not writable."""
     is_new = not os.path.isdir(out)
     os.makedirs(out, exist_ok=True)
     with tempfile.TemporaryFile(dir=out):
@@ -130,7 +128,7 @@ def _folder(out: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # Where nothing was done for an error, nothing is left behind.
+        # A failed call leaves no empty folder behind.
         if is_new:
             with suppress(OSError):
                 os.rmdir(out)
@@ -139,7 +137,7 @@ def _folder(out: Any) -> Iterator[None]:
 
 @contextmanager
 def _progress(callback: Optional[Callback], verbose: bool) -> Iterator[Callable[[str, bool, int, int], Any]]:
-    """What hears of each cell that is begun or done."""
+    """The function to call for each cell that is started or finished."""
     bar = bar_of(desc="reproducing", unit="cell") if verbose else None
 
     def on_event(cell: str, is_done: bool, done: int, total: int) -> Any:

@@ -1,36 +1,19 @@
-"""The stages one by one: numpy in, numpy out."""
+"""The stages of `StructComp`, one function each."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Callable, NamedTuple, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 import numpy as np
 
 from . import _native
-from ._arrays import array, seed_of, settings, whole
-from ._datasets import graph_and_features
+from ._arrays import as_json, seed_of, whole
 from ._features import as_features
 from ._graphs import as_graph
-from ._native import Encoder
-from ._objective import Objective
-
-Callback = Callable[[int, float], Any]
-
-
-class Trained(NamedTuple):
-    """What `train` gives."""
-
-    #: The trained encoder.
-    encoder: Encoder
-    #: The same encoder with its initial weights: the control.
-    untrained: Encoder
-    #: The loss of every epoch, shape (epochs,).
-    losses: np.ndarray
+from ._inputs import complete, graph_and_features
+from ._native import Model
+from ._objective import Objective, with_model
+from ._progress import Callback, progress
 
 
 def partition(
@@ -43,31 +26,31 @@ def partition(
     n_threads: Optional[int] = None,
     **parameters: Any,
 ) -> np.ndarray:
-    """Splits the nodes of a graph into clusters that cut few edges.
+    """Split the nodes of a graph into clusters that cut few edges.
 
     Parameters
     ----------
     adjacency : object
         The graph; see `as_graph`.
     n_clusters : int, optional
-        How many clusters; a tenth of the nodes by default, as in the paper.
+        Number of clusters. By default a tenth of the number of nodes, as in the paper.
     partitioner : str
         ``"multilevel"``, ``"metis"``, ``"metis-recursive"``, ``"metis-strict"``,
         ``"label-propagation"``, ``"variation-neighborhoods"``, ``"algebraic-jc"``,
         ``"affinity-gs"``, ``"random"``, or the path of a ``.part`` file.
     node_weights : array of shape (n,), optional
-        What each node counts for in the size of its cluster.
+        How much each node counts in the size of its cluster.
     random_state : int, optional
-        The seed. The same seed gives the same clusters, whatever the number of threads.
+        Seed. The same seed gives the same clusters for any number of threads.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
     **parameters
-        ``imbalance``, ``max_size``, ``refine`` and ``per_component``, where the method has a use for them.
+        ``imbalance``, ``max_size``, ``refine`` and ``per_component``, if the method supports them.
 
     Returns
     -------
     clusters : ndarray of shape (n,) and type uint32
-        The cluster of each node, counted from 0; none is empty.
+        The cluster of every node, numbered from 0. No cluster is empty.
 
     Examples
     --------
@@ -78,72 +61,23 @@ def partition(
     >>> bool(len(set(clusters[:3])) == len(set(clusters[3:])) == 1)
     True
     """
-    given = settings(of_partitioning(partitioner, n_clusters, parameters))
-    weights = None if node_weights is None else whole("node weights", node_weights)
-    graph = as_graph(adjacency, n_threads=n_threads)
-    seed = seed_of(random_state)
-    return _native.partition(graph, given, seed, node_weights=weights, n_threads=n_threads)
-
-
-def quality(
-    adjacency: Any,
-    clusters: Any,
-    y: Any = None,
-    *,
-    hops: int = 1,
-    random_state: Any = 0,
-    n_threads: Optional[int] = None,
-) -> dict[str, Any]:
-    """How good clusters are.
-
-    Parameters
-    ----------
-    adjacency : object
-        The graph; see `as_graph`.
-    clusters : array of shape (n,)
-        The cluster of each node, from whatever made them.
-    y : array of shape (n,), optional
-        Class numbers, negative where there is none; then purity is told too.
-    hops : int
-        The number of hops of the gap; above two it is estimated.
-    random_state : int, optional
-        The seed of the estimate.
-    n_threads : int, optional
-        Threads to use; one a core by default.
-
-    Returns
-    -------
-    quality : dict
-        clusters, cut, cut_share, largest, smallest, balance, singletons, disconnected, gap (the
-        distance between the graph and its compression), purity.
-
-    Examples
-    --------
-    >>> from structcomp import quality
-    >>> quality([(0, 1), (1, 2), (2, 3)], [0, 0, 1, 1])["cut"]
-    1.0
-    """
-    clusters = whole("clusters", clusters)
-    labels = None if y is None else whole("labels", y)
-    graph = as_graph(adjacency, len(clusters), n_threads=n_threads)
-    seed = seed_of(random_state)
-    said: dict[str, Any] = json.loads(
-        _native.quality(graph, clusters, labels=labels, hops=hops, seed=seed, n_threads=n_threads)
-    )
-    return said
+    settings = as_json({**parameters, "partitioner": partitioner, "n_clusters": n_clusters})
+    weights = None if node_weights is None else whole("node_weights", node_weights)
+    graph, seed = as_graph(adjacency, n_threads=n_threads), seed_of(random_state)
+    return _native.partition(graph, settings, seed, node_weights=weights, n_threads=n_threads)
 
 
 def compress(X: Any, clusters: Any, *, n_threads: Optional[int] = None) -> np.ndarray:
-    """The mean features of every cluster: what training sees instead of the graph.
+    """Average the features of every cluster: what training sees instead of the graph.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d)
+    X : array, sparse matrix or table of shape (n, d)
         The features.
     clusters : array of shape (n,)
-        The cluster of each node.
+        The cluster of every node.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
 
     Returns
     -------
@@ -155,9 +89,8 @@ def compress(X: Any, clusters: Any, *, n_threads: Optional[int] = None) -> np.nd
     >>> compress([[1.0], [3.0], [8.0]], [0, 0, 1]).tolist()
     [[2.0], [8.0]]
     """
-    return _native.compress(
-        as_features(X, n_threads=n_threads), whole("clusters", clusters), n_threads=n_threads
-    )
+    features = as_features(X, n_threads=n_threads)
+    return _native.compress(features, whole("clusters", clusters), n_threads=n_threads)
 
 
 def drop_member(
@@ -169,23 +102,23 @@ def drop_member(
     random_state: Any = 0,
     n_threads: Optional[int] = None,
 ) -> np.ndarray:
-    """The second view of an epoch: means over some members of every cluster.
+    """The second view of an epoch: averages over a part of every cluster's members (DropMember).
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d)
+    X : array, sparse matrix or table of shape (n, d)
         The features.
     clusters : array of shape (n,)
-        The cluster of each node.
+        The cluster of every node.
     how : str
-        ``"half"`` keeps half the members, as the authors' code does; ``"bernoulli"`` each with
-        probability one half, as the paper writes. One is always kept.
+        ``"half"`` keeps half of the members, as the authors' code does; ``"bernoulli"`` keeps each member
+        with probability one half, as in the paper. At least one member is kept.
     epoch : int
-        The number of the epoch; each has other members.
+        The epoch, from 0. Each epoch keeps other members.
     random_state : int, optional
-        The seed.
+        Seed.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
 
     Returns
     -------
@@ -204,22 +137,22 @@ def drop_member(
 
 
 def propagate(X: Any, adjacency: Any = None, hops: int = 2, *, n_threads: Optional[int] = None) -> np.ndarray:
-    """Features after some hops of the GCN operator: the embedding without any training.
+    """Propagate features by the GCN operator: an embedding without training.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d), or an object with a graph
+    X : array, sparse matrix or table of shape (n, d), or an object with a graph
         The features.
     adjacency : object, optional
         The graph; see `as_graph`.
     hops : int
-        How many hops.
+        Number of hops.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
 
     Returns
     -------
-    spread : ndarray of shape (n, d)
+    propagated : ndarray of shape (n, d)
 
     Examples
     --------
@@ -227,10 +160,8 @@ def propagate(X: Any, adjacency: Any = None, hops: int = 2, *, n_threads: Option
     >>> propagate([[2.0], [0.0]], ([0], [1]), hops=1).round(3).tolist()
     [[1.0], [1.0]]
     """
-    graph, X, _ = graph_and_features(X, adjacency, n_threads)
-    if graph is None or X is None:
-        raise ValueError("hops need features and the graph: propagate(X, adjacency)")
-    return _native.propagate(as_features(X, n_threads=n_threads), graph, hops, n_threads=n_threads)
+    graph, features = complete("propagate(X, adjacency)", X, adjacency, n_threads)
+    return _native.propagate(features, graph, hops, n_threads=n_threads)
 
 
 def train(
@@ -244,274 +175,109 @@ def train(
     random_state: Any = 0,
     n_threads: Optional[int] = None,
     **parameters: Any,
-) -> Trained:
-    """Trains an encoder on clusters, or on the whole graph.
+) -> Model:
+    """Train a model on clusters, or on the whole graph.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n, d), or an object with a graph
+    X : array, sparse matrix or table of shape (n, d), or an object with a graph, or None
         The features; see `StructComp.fit`.
     adjacency : object, optional
         The graph; see `as_graph`.
     clusters : array of shape (n,), optional
-        The cluster of each node. Without clusters, messages are passed in every step, which is what
-        StructComp is compared with.
+        The cluster of every node. Without clusters, training passes messages on the whole graph, as
+        ``mode="full"`` does.
     model : str, Objective or callable
-        A model's name, as in `StructComp`, or a loss of your own.
+        Name of a model, as in `StructComp`, or a loss of your own.
     callback : callable, optional
-        Called with the number of each epoch, counted from 1, and its loss; ends training by returning
-        False.
+        Called with the number (from 1) and the loss of every epoch. Training ends if it returns False.
     verbose : bool
-        Whether progress is shown.
+        Whether to show progress.
     random_state : int, optional
-        The seed.
+        Seed.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
     **parameters
         As in `StructComp`: hidden, epochs, layers, learning_rate and so on.
 
     Returns
     -------
-    trained : Trained
-        encoder, untrained, losses.
+    model : Model
+        The fitted model; its attribute ``losses`` has the loss of every epoch.
 
     Examples
     --------
     >>> from structcomp import embed, generate, partition, train
     >>> data = generate(nodes=300, edges=900)
     >>> clusters = partition(data, 30)
-    >>> trained = train(data, clusters=clusters, model="sce", hidden=16, epochs=20)
-    >>> bool(trained.losses[-1] < trained.losses[0])
+    >>> model = train(data, clusters=clusters, model="sce", hidden=16, epochs=20)
+    >>> bool(model.losses[-1] < model.losses[0])
     True
-    >>> embed(trained.encoder, data).shape
+    >>> embed(model, data).shape
     (300, 16)
     """
-    graph, X, data = graph_and_features(X, adjacency, n_threads)
+    graph, features, _, name = graph_and_features(X, adjacency, n_threads)
     if graph is None:
-        raise ValueError("training needs the graph: train(X, adjacency=A, ...)")
-    if X is None:
-        raise ValueError("training needs features; StructComp makes some where there are none")
-    objective, given = of_model(model, parameters)
-    features, seed = as_features(X, n_threads=n_threads), seed_of(random_state)
-    clusters = None if clusters is None else whole("clusters", clusters)
-    with progress(callback, verbose, given) as on_epoch:
-        encoder, untrained, losses = _native.train(
-            features,
-            graph,
-            clusters,
-            settings(given),
-            seed,
-            objective=objective,
-            on_epoch=on_epoch,
-            data=data,
-            n_threads=n_threads,
-        )
-    return Trained(encoder, untrained, np.array(losses))
+        raise ValueError("the graph is missing; use train(X, adjacency=A)")
+    loss, given = with_model(parameters, model)
+    given.update(mode="full" if clusters is None else "structcomp", random_state=seed_of(random_state))
+    members = None if clusters is None else whole("clusters", clusters)
+    with progress(callback, verbose, given.get("epochs")) as on_epoch:
+        hooks: dict[str, Any] = {"clusters": members, "loss": loss, "on_epoch": on_epoch}
+        return _native.fit(features, graph, as_json(given), data=name, n_threads=n_threads, **hooks)
 
 
-def embed(encoder: Encoder, X: Any, adjacency: Any = None, *, n_threads: Optional[int] = None) -> np.ndarray:
-    """The embedding of every node of a graph, also of one that was not trained on.
+def embed(model: Model, X: Any, adjacency: Any = None, *, n_threads: Optional[int] = None) -> np.ndarray:
+    """Embed every node of a graph, which need not be the graph of training.
 
     Parameters
     ----------
-    encoder : Encoder
-        From `train`, `StructComp.encoder_` or ``Encoder.load``.
-    X : array or sparse matrix of shape (n, d), or an object with a graph
+    model : Model
+        From `train`, `StructComp.model_` or ``Model.load``.
+    X : array, sparse matrix or table of shape (n, d), or an object with a graph, or None
         The features.
     adjacency : object, optional
         The graph; see `as_graph`.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
 
     Returns
     -------
     embedding : ndarray of shape (n, hidden)
     """
-    graph, X, _ = graph_and_features(X, adjacency, n_threads)
-    if graph is None or X is None:
-        raise ValueError("embedding needs features and the graph: embed(encoder, X, adjacency=A)")
-    return encoder.embed(as_features(X, n_threads=n_threads), graph, n_threads=n_threads)
+    graph, features, _, _ = graph_and_features(X, adjacency, n_threads)
+    if graph is None:
+        raise ValueError("the graph is missing; use embed(model, X, adjacency=A)")
+    return model.embed(features, graph, n_threads=n_threads)
 
 
-def diagnostics(
-    encoder: Encoder,
-    X: Any,
-    adjacency: Any = None,
-    *,
-    clusters: Any,
-    random_state: Any = 0,
-    n_threads: Optional[int] = None,
-) -> dict[str, Any]:
-    """What theory says of clusters and of an encoder that was trained on them.
+def untrained(model: Model, X: Any, adjacency: Any = None, *, n_threads: Optional[int] = None) -> Model:
+    """The same model with its initial weights: a control for what training adds.
 
     Parameters
     ----------
-    encoder : Encoder
-        From `train`, `StructComp.encoder_` or ``Encoder.load``; only its weights are looked at.
-    X : array or sparse matrix of shape (n, d), or an object with a graph
-        The features.
+    model : Model
+        A fitted model.
+    X : array, sparse matrix or table of shape (n, d), or an object with a graph, or None
+        The features of the training graph.
     adjacency : object, optional
-        The graph; see `as_graph`.
-    clusters : array of shape (n,)
-        The cluster of each node, such as `StructComp.partition_`.
-    random_state : int, optional
-        The seed of the members that are left out.
+        The training graph; see `as_graph`.
     n_threads : int, optional
-        Threads to use; one a core by default.
+        Number of threads; one per core by default.
 
     Returns
     -------
-    diagnostics : dict
-        gaps, the distance between the graph and its compression for one and two hops; edges, a loss over
-        edges by sums over neighbours (nodes) and over clusters (clusters), how far these are apart, a bound
-        for that, and the one that the paper prints; spectral, the spectral contrastive loss over nodes, over
-        clusters weighted by size and alike; drop_member, variance and bias of means with members left out,
-        over those that statistics expects.
+    model : Model
 
     Examples
     --------
-    >>> from structcomp import StructComp, diagnostics, generate
+    >>> from structcomp import StructComp, embed, generate, untrained
     >>> data = generate(nodes=300, edges=900)
-    >>> model = StructComp(model="sce", hidden=8, epochs=5, random_state=0).fit(data)
-    >>> edges = diagnostics(model.encoder_, data, clusters=model.partition_)["edges"]
-    >>> abs(edges["nodes"] - edges["clusters"]) <= edges["apart"] <= edges["bound"]
-    True
+    >>> fitted = StructComp(hidden=8, epochs=5, random_state=0).fit(data)
+    >>> embed(untrained(fitted.model_, data), data).shape
+    (300, 8)
     """
-    graph, X, _ = graph_and_features(X, adjacency, n_threads)
-    if graph is None or X is None:
-        raise ValueError(
-            "diagnostics look at features and the graph: diagnostics(encoder, X, adjacency, clusters=…)"
-        )
-    features, seed = as_features(X, n_threads=n_threads), seed_of(random_state)
-    numbers = whole("clusters", clusters)
-    found: dict[str, Any] = json.loads(
-        _native.diagnostics(encoder, features, graph, numbers, seed, n_threads=n_threads)
-    )
-    return found
-
-
-def evaluate(
-    embedding: Any,
-    y: Any,
-    *,
-    splits: Any = "random20",
-    runs: int = 50,
-    probe: str = "logistic",
-    clustering: bool = False,
-    random_state: Any = 0,
-    n_threads: Optional[int] = None,
-) -> dict[str, Any]:
-    """What an embedding is worth: how often a classifier that learns from it is right.
-
-    Parameters
-    ----------
-    embedding : array or sparse matrix of shape (n, d)
-        A row a node.
-    y : array of shape (n,)
-        Class numbers, negative where there is none.
-    splits : str, path or list
-        ``"random20"`` for random splits with 20 training nodes a class, as in the paper; a file of
-        node numbers, a split a line; or a list of ``(train, test)`` or ``(train, validation, test)``, each
-        node numbers or a mask.
-    runs : int
-        How many random splits.
-    probe : str
-        ``"logistic"``, ``"mlp"`` or ``"softmax"``.
-    clustering : bool
-        Whether k-means is compared with the classes too.
-    random_state : int, optional
-        The seed.
-    n_threads : int, optional
-        Threads to use; one a core by default.
-
-    Returns
-    -------
-    result : dict
-        mean and std of the accuracy in percent, runs, per_split of shape (runs,); with `clustering`
-        also nmi and ari.
-
-    Examples
-    --------
-    >>> from structcomp import evaluate
-    >>> evaluate([[-2.0], [2.0], [-1.0], [1.0]], [0, 1, 0, 1], splits=[([0, 1], [2, 3])])["mean"]
-    100.0
-    """
-    features = as_features(embedding, n_threads=n_threads, what="the embedding")
-    labels, seed = whole("labels", y), seed_of(random_state)
-    given: dict[str, Any] = {}
-    if isinstance(splits, (str, os.PathLike)):
-        if splits != "random20":
-            given["file"] = splits
-    else:
-        given["splits"] = [_split(split) for split in splits]
-    result: dict[str, Any] = json.loads(
-        _native.classify(features, labels, seed, runs=runs, probe=probe, n_threads=n_threads, **given)
-    )
-    result["per_split"] = np.array(result["per_split"])
-    if clustering:
-        result.update(json.loads(_native.cluster(features, labels, seed, n_threads=n_threads)))
-    return result
-
-
-def _split(split: Any) -> list[list[int]]:
-    parts = [array(part) for part in split]
-    if len(parts) not in (2, 3):
-        raise ValueError(f"a split is (train, test) or (train, validation, test), not {len(parts)} parts")
-    nodes = [np.flatnonzero(part) if part.dtype.kind == "b" else whole("a split", part) for part in parts]
-    if any(len(part) and part.min() < 0 for part in nodes):
-        raise ValueError("a split names a negative node")
-    train, test = nodes[0], nodes[-1]
-    return [part.tolist() for part in (train, nodes[1] if len(nodes) == 3 else np.array([], int), test)]
-
-
-def of_partitioning(partitioner: Any, n_clusters: Any, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a partition under the library's names."""
-    for name, ours in (("method", "partitioner"), ("clusters", "n_clusters")):
-        if name in parameters:
-            raise ValueError(f"{name} is called {ours} here")
-    return {**parameters, "method": os.fspath(partitioner), "clusters": n_clusters}
-
-
-def of_model(
-    model: Union[str, Objective, Callable[..., Any]], parameters: dict[str, Any]
-) -> tuple[Optional[Objective], dict[str, Any]]:
-    """The objective, where it is the caller's own, and the settings of training."""
-    if isinstance(model, str):
-        return None, {**parameters, "model": model}
-    objective = model if isinstance(model, Objective) else Objective(model)
-    return objective, {**parameters, **objective.parameters, "model": "own"}
-
-
-@contextmanager
-def progress(
-    callback: Optional[Callback], verbose: bool, given: dict[str, Any]
-) -> Iterator[Optional[Callback]]:
-    """What hears of each epoch: the caller's function, and a bar of tqdm's or lines on stderr."""
-    if not verbose:
-        yield callback
-        return
-    epochs = given.get("epochs") or json.loads(_native.defaults("sce"))["epochs"]
-    bar = bar_of(total=epochs, desc="training", unit="epoch")
-
-    def on_epoch(epoch: int, loss: float) -> Any:
-        if bar is None:
-            print(f"epoch {epoch} of {epochs}, loss {loss:.4f}", file=sys.stderr)
-        else:
-            bar.set_postfix(loss=f"{loss:.4f}")
-            bar.update()
-        return callback(epoch, loss) if callback else None
-
-    try:
-        yield on_epoch
-    finally:
-        if bar is not None:
-            bar.close()
-
-
-def bar_of(**about: Any) -> Any:
-    """A bar of tqdm's, or None where tqdm is not installed."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return None
-    return tqdm(**about)
+    graph, features, _, _ = graph_and_features(X, adjacency, n_threads)
+    if graph is None:
+        raise ValueError("the graph is missing; use untrained(model, X, adjacency=A)")
+    return model.untrained(features, graph, n_threads=n_threads)

@@ -1,4 +1,4 @@
-"""What the tests share: a small synthetic dataset, the published ones, and the command line."""
+"""Shared fixtures: small synthetic datasets, the published ones, and the command line."""
 
 import os
 import shutil
@@ -35,5 +35,5 @@ def cli():
     """The command line program of the same build."""
     program = os.environ.get("STRUCTCOMP_CLI") or shutil.which("structcomp")
     if not program:
-        pytest.skip("the structcomp program is neither named by STRUCTCOMP_CLI nor on the path")
+        pytest.skip("STRUCTCOMP_CLI is not set, and structcomp is not on the path")
     return program

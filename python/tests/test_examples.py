@@ -20,7 +20,7 @@ def blocks(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-PAGES = [(page, at) for page in ("README.md", "docs/python.md") for at in range(len(blocks(page)))]
+PAGES = [(page, at) for page in ("README.md", "docs/reference/python.md") for at in range(len(blocks(page)))]
 
 
 @pytest.mark.parametrize(("page", "at"), PAGES)

@@ -12,7 +12,7 @@ from structcomp import StructComp, as_graph, train
 EDGES = [(0, 1), (1, 2), (2, 0), (2, 3)]
 INDICES = [1, 2, 0, 2, 0, 1, 3, 2]
 SMALL = dict(n_clusters=30, hidden=8, epochs=2, random_state=0)
-SEVERAL = "the graph has several types of nodes or edges; make one of them first"
+SEVERAL = "graphs with several node or edge types are not supported"
 
 
 def same(graph, weights=None):

@@ -15,7 +15,7 @@ from structcomp import StructComp
 SMALL = dict(n_clusters=30, hidden=16, epochs=5, random_state=0)
 
 
-def test_a_callback_hears_of_every_epoch_and_may_stop(small):
+def test_a_callback_is_called_after_every_epoch_and_may_stop(small):
     heard = []
     model = StructComp(callback=lambda epoch, loss: heard.append((epoch, loss)), **SMALL).fit(small)
     assert [epoch for epoch, _ in heard] == [1, 2, 3, 4, 5]
@@ -26,13 +26,19 @@ def test_a_callback_hears_of_every_epoch_and_may_stop(small):
         StructComp(callback=lambda epoch, loss: {}[epoch], **SMALL).fit(small)
 
 
+def test_a_callback_runs_in_the_calling_thread(small):
+    threads = set()
+    StructComp(callback=lambda *_: threads.add(threading.get_ident()), **SMALL).fit(small)
+    assert threads == {threading.get_ident()}
+
+
 def test_verbose(small, capsys):
     StructComp(verbose=True, **SMALL).fit(small)
     assert "5" in capsys.readouterr().err
 
 
 def test_ctrl_c(small):
-    """Ctrl-C is heard after the epoch under way; the estimator stays as it was."""
+    """Ctrl-C takes effect after the current epoch; the estimator stays as it was."""
     program = """
 import os, signal, structcomp
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
@@ -49,7 +55,7 @@ print(structcomp.StructComp(epochs=2, hidden=8).fit_transform(data).shape)
     assert said.stdout == "stopped False\n(300, 8)\n", said
 
 
-def test_the_interpreter_is_free_during_a_call(small):
+def test_the_interpreter_is_released_during_a_call(small):
     ticks, done = 0, threading.Event()
     thread = threading.Thread(
         target=lambda: (StructComp(**{**SMALL, "epochs": 200, "hidden": 128}).fit(small), done.set())
@@ -90,7 +96,7 @@ def test_a_fork_after_a_call_works(small):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_an_array_is_let_go(small):
+def test_arrays_are_released(small):
     x = np.asarray(small.X).copy()
     before = sys.getrefcount(x)
     StructComp(**SMALL).fit(x, adjacency=small.graph)

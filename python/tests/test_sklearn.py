@@ -33,7 +33,7 @@ def test_a_pipeline_with_the_graph_in_fit(dense):
     assert pipeline.score(dense.X, dense.y) > 0.5
 
 
-def test_a_search_over_numbers_of_nodes(dense):
+def test_a_search_over_node_numbers(dense):
     nodes = np.arange(300).reshape(-1, 1)
     pipeline = make_pipeline(StructComp(data=dense, **SMALL), LogisticRegression(max_iter=1000))
     search = GridSearchCV(pipeline, {"structcomp__n_clusters": [20, 40], "structcomp__tau": [0.3, 0.5]}, cv=3)
@@ -44,22 +44,31 @@ def test_a_search_over_numbers_of_nodes(dense):
 
 
 class OnAPath(StructComp):
-    """X alone, with its rows in a path, so that scikit-learn's checks can call it."""
+    """With the rows of X joined to a path, so that scikit-learn's checks can call it."""
 
-    def _inputs(self, X, adjacency):
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        rows = X.shape[0] if X.shape else 0
-        adjacency = as_graph((np.arange(max(rows - 1, 0)), np.arange(1, rows)), rows)
-        return super()._inputs(X, adjacency)
+    def fit(self, X, y=None):
+        return super().fit(X, adjacency=path_of(X))
+
+    def fit_transform(self, X, y=None):
+        return self.fit(X, y).embedding_
+
+    def transform(self, X):
+        return super().transform(X, adjacency=path_of(X))
 
 
-ONE_CLUSTER = "the check asks for one cluster, and contrast needs two"
+def path_of(X):
+    shape = (X if hasattr(X, "shape") else np.asarray(X)).shape
+    rows = shape[0] if shape else 0
+    return as_graph((np.arange(max(rows - 1, 0)), np.arange(1, rows)), rows)
+
+
+ONE_CLUSTER = "the check uses one cluster, but contrast needs two"
 
 #: Why a check of scikit-learn's does not hold for a graph.
 EXCEPTIONS = {
-    "check_do_not_raise_errors_in_init_or_set_params": "a parameter that no model has is refused by its name at once",
+    "check_do_not_raise_errors_in_init_or_set_params": "an unknown parameter is an error at once",
     "check_dont_overwrite_parameters": ONE_CLUSTER,
-    "check_dtype_object": "arrays of objects are refused: a graph's features are numbers",
+    "check_dtype_object": "features must be numbers, not objects",
     "check_estimators_empty_data_messages": "the message is about a graph without nodes",
     "check_fit2d_1feature": ONE_CLUSTER,
     "check_fit2d_1sample": ONE_CLUSTER,
@@ -74,7 +83,7 @@ def estimator():
 
 
 with warnings.catch_warnings():
-    # It is no BaseEstimator, since scikit-learn is not imported.
+    # It is not a BaseEstimator, since scikit-learn is not imported.
     warnings.simplefilter("ignore", UserWarning)
     CHECKS = {
         getattr(check, "func", check).__name__: (model, check)
@@ -91,7 +100,7 @@ def test_scikit_learn_s_checks(name):
         except (Exception, pytest.skip.Exception):
             pytest.skip(EXCEPTIONS[name])
         else:
-            pytest.fail(f"{name} holds, so it is no exception")
+            pytest.fail(f"{name} passes, so it is not an exception")
     check(model)
 
 

@@ -1,4 +1,4 @@
-//! One file a command.
+//! One file per command, and what several of them share.
 
 pub(crate) mod convert;
 pub(crate) mod datasets;
@@ -6,9 +6,11 @@ pub(crate) mod embed;
 pub(crate) mod evaluate;
 pub(crate) mod generate;
 pub(crate) mod info;
-mod judged;
+mod judgement;
 pub(crate) mod partition;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+mod splits;
 pub(crate) mod train;
+mod trained;
 mod training;

@@ -1,11 +1,11 @@
-//! `--config FILE.toml`: the same names as the flags, put in front of those typed.
+//! `--config FILE.toml`: flags by name, put before those of the command line.
 
-use crate::args::Cli;
+use crate::cli::Cli;
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use std::{ffi::OsString, path::Path};
 
-/// The arguments with the flags of the file after the command's name, where typed ones win.
+/// The arguments with the flags of the file after the command's name; flags that come later win.
 pub(crate) fn with_file(args: Vec<OsString>) -> Result<Vec<OsString>> {
     let Some(file) = file_in(&args) else { return Ok(args) };
     let Some(at) = command_end(&args) else { return Ok(args) };
@@ -53,7 +53,7 @@ fn flags(file: &Path, command_words: &[OsString]) -> Result<Vec<OsString>> {
             toml::Value::String(text) => flags.push(format!("--{name}={text}").into()),
             toml::Value::Integer(number) => flags.push(format!("--{name}={number}").into()),
             toml::Value::Float(number) => flags.push(format!("--{name}={number}").into()),
-            _ => bail!("{}: '{key}' must be a word, a number, true or false", file.display()),
+            _ => bail!("{}: '{key}' must be a string, a number, true or false", file.display()),
         }
     }
     Ok(flags)
@@ -84,7 +84,7 @@ mod tests {
     fn unknown_names_and_odd_values_are_errors() {
         for (toml, said) in [
             ("sead = 3", "'sead' is not a flag of 'structcomp info'"),
-            ("seed = [1]", "'seed' must be a word"),
+            ("seed = [1]", "'seed' must be a string"),
             ("seed = ", "c.toml"),
         ] {
             let error = merged(toml, &["structcomp", "info"]).unwrap_err();

@@ -1,10 +1,12 @@
-//! `structcomp`: the command line. Flags and printing live here; all the work is the library's.
+//! `structcomp`: the command line. Flags and printing are here; the library does the work.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod args;
+mod cli;
 mod commands;
 mod config;
+mod hints;
 mod terminal;
 
 use clap::Parser;
@@ -18,32 +20,15 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return fail(&error, 2),
     };
-    let cli = args::Cli::parse_from(args);
-    match run(cli) {
+    match cli::Cli::parse_from(args).command.run() {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read our output has seen enough.
+        // The reader of our output has closed it, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => fail(&error, 1),
     }
 }
 
-fn run(cli: args::Cli) -> anyhow::Result<()> {
-    match cli.command {
-        args::Command::Info(info) => info.run(),
-        args::Command::Datasets(datasets) => datasets.run(),
-        args::Command::Generate(generate) => generate.run(),
-        args::Command::Convert(convert) => convert.run(),
-        args::Command::Partition(partition) => partition.run(),
-        args::Command::Evaluate(evaluate) => evaluate.run(),
-        args::Command::Train(train) => train.run(),
-        args::Command::Embed(embed) => embed.run(),
-        args::Command::Run(run) => run.run(),
-        args::Command::Reproduce(reproduce) => reproduce.run(),
-        args::Command::MeasureTraining(measure) => measure.run(),
-    }
-}
-
 fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
-    terminal::tell(&format!("error: {error:#}"));
+    terminal::tell(&format!("error: {}", hints::message(error)));
     ExitCode::from(code)
 }

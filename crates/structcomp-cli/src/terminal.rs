@@ -1,10 +1,10 @@
-//! What people see: results on stdout, progress on stderr and only on a terminal.
+//! Output: results on stdout; progress on stderr, and only if that is a terminal.
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     io::{self, ErrorKind, Write},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Writes a result to stdout.
@@ -15,7 +15,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Writes a line to stderr; nobody can be told where that fails.
+/// Writes a line to stderr; there is no way to report that this failed.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -25,12 +25,12 @@ pub(crate) fn print_json(object: &impl serde::Serialize) -> Result<()> {
     print(&format!("{}\n", serde_json::to_string_pretty(object)?))
 }
 
-/// Whether the reader of our output went away.
+/// Whether the reader of our output has closed it.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-/// A spinner for work of unknown length; it shows after a moment, so quick work shows nothing.
+/// A spinner for work of unknown length. It appears after a moment, so quick work shows nothing.
 pub(crate) fn spinner(quiet: bool, what: String) -> ProgressBar {
     let spinner = bar(quiet, None);
     spinner.set_style(
@@ -82,7 +82,7 @@ impl Lines {
     /// The first line: the data, what was made of it, and its size.
     pub(crate) fn data_title(&mut self, data: &structcomp::DataSummary, what: &str) {
         let synthetic = if data.synthetic { " (synthetic)" } else { "" };
-        let size = format!("({} nodes, {} edges)", grouped(data.nodes as u64), grouped(data.edges as u64));
+        let size = format!("({} nodes, {} edges)", grouped(data.nodes), grouped(data.edges));
         self.title(&format!("{}{synthetic}: {what}", data.name), &size);
     }
 
@@ -90,14 +90,42 @@ impl Lines {
         self.text += &format!("{name} {about}\n");
     }
 
-    /// A label, a number set right, and what there is to say about it.
+    /// A label, a right-aligned number, and what it is.
     pub(crate) fn row(&mut self, label: &str, number: String, about: String) {
         let line = match number.is_empty() {
-            true => format!("  {label:<9} {about}"),
-            false => format!("  {label:<9} {number:>13}  {about}"),
+            true => format!("  {label:<12} {about}"),
+            false => format!("  {label:<12} {number:>13}  {about}"),
         };
         self.text += line.trim_end();
         self.text.push('\n');
+    }
+
+    /// The time of all stages, and of each.
+    pub(crate) fn seconds(&mut self, total: f64, stages: &[(&str, f64)]) {
+        let stages: Vec<String> = stages.iter().map(|(name, time)| format!("{name} {time:.3}")).collect();
+        self.row("seconds", format!("{total:.3}"), stages.join(", "));
+    }
+
+    pub(crate) fn memory(&mut self, peak_rss_bytes: Option<u64>) {
+        if let Some(bytes) = peak_rss_bytes {
+            self.row("memory", structcomp::human_bytes(bytes), "peak".into());
+        }
+    }
+}
+
+/// Seconds since it was last asked.
+pub(crate) struct Lap(Instant);
+
+impl Default for Lap {
+    fn default() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Lap {
+    pub(crate) fn time(&mut self) -> f64 {
+        let now = Instant::now();
+        now.duration_since(std::mem::replace(&mut self.0, now)).as_secs_f64()
     }
 }
 

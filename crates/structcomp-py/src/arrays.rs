@@ -1,4 +1,4 @@
-//! Numbers from numpy, and results to numpy.
+//! Arrays from numpy, and results to numpy.
 
 use crate::errors::wrong;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use structcomp::Dense;
 
-/// An array of whole numbers, of the two widths that scipy and torch use.
+/// An array of integers, of the two widths that scipy and torch use.
 #[derive(FromPyObject)]
 pub(crate) enum Whole<'py> {
     /// 32 bits.
@@ -24,7 +24,7 @@ pub(crate) enum Numbers<'a> {
 
 impl Whole<'_> {
     pub(crate) fn numbers(&self) -> PyResult<Numbers<'_>> {
-        let scattered = |_| wrong("arrays of whole numbers must be contiguous");
+        let scattered = |_| wrong("integer arrays must be contiguous");
         Ok(match self {
             Self::Narrow(array) => Numbers::Narrow(array.as_slice().map_err(scattered)?),
             Self::Wide(array) => Numbers::Wide(array.as_slice().map_err(scattered)?),
@@ -40,7 +40,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// All of them, if all are from 0 to 2^32 - 1.
+    /// As `u32`, if all fit.
     pub(crate) fn narrowed(self) -> Option<Vec<u32>> {
         match self {
             Self::Narrow(numbers) => converted(numbers, |number| number as u32, |number| number < 0),
@@ -48,7 +48,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// All of them, if none is negative.
+    /// As `u64`, if none is negative.
     pub(crate) fn widened(self) -> Option<Vec<u64>> {
         match self {
             Self::Narrow(numbers) => converted(numbers, |number| number as u64, |number| number < 0),
@@ -64,10 +64,10 @@ impl Numbers<'_> {
     }
 }
 
-/// Numbers that a thread takes at a time.
+/// Numbers per task.
 const BLOCK: usize = 1 << 14;
 
-/// Numbers of another type, with all threads, if none is refused.
+/// Numbers of another type, if none is refused.
 fn converted<T: Copy + Sync, N: Copy + Default + Send + Sync>(
     numbers: &[T],
     of: impl Fn(T) -> N + Sync,
@@ -118,7 +118,7 @@ impl Reals<'_> {
         }
     }
 
-    /// Whether they say nothing.
+    /// Whether all are one.
     pub(crate) fn all_one(self) -> bool {
         match self {
             Self::Single(numbers) => all(numbers, |number| number == 1.0),
@@ -126,7 +126,7 @@ impl Reals<'_> {
         }
     }
 
-    /// As 32 bits; a number that is too large becomes infinite, which is refused by name later.
+    /// As `f32`. A number that is too large becomes infinite, which is an error later.
     pub(crate) fn to_single(self) -> Vec<f32> {
         match self {
             Self::Single(numbers) => numbers.par_iter().copied().collect(),
@@ -135,13 +135,13 @@ impl Reals<'_> {
     }
 }
 
-/// Without an early end within a block, so that many are compared at a time.
+/// Compares whole blocks without an early exit, so that the loop is vectorised.
 fn all<T: Copy + Sync>(numbers: &[T], holds: impl Fn(T) -> bool + Sync) -> bool {
     let block = |block: &[T]| block.iter().fold(true, |all, &number| all & holds(number));
     numbers.par_chunks(BLOCK).all(block)
 }
 
-/// A matrix as numpy has it, without a copy where the matrix owns its numbers.
+/// A matrix as a numpy array, without a copy if the matrix owns its values.
 pub(crate) fn matrix(py: Python<'_>, values: Dense) -> PyResult<Bound<'_, PyArray2<f32>>> {
     let shape = [values.rows(), values.cols()];
     PyArray1::from_vec(py, values.into_values()).reshape(shape)

@@ -1,4 +1,4 @@
-//! Datasets by name, by path and made up.
+//! Datasets by name or path, and synthetic ones.
 
 use crate::errors::raise;
 use crate::features::Features;
@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use structcomp::data::{self, Options, Synthetic};
-use structcomp::{Dataset, FeatureNorm, NodeIds, Seed};
+use structcomp::{Dataset, NodeIds, Seed};
 
 /// A dataset by name or path, as a dictionary.
 #[pyfunction]
 #[pyo3(signature = (name, seed, *, data_dir=None, format=None, strict=false, weights=true, n_threads=None))]
-#[allow(clippy::too_many_arguments)] // named by Python's callers
+#[allow(clippy::too_many_arguments)] // keyword arguments
 pub(crate) fn load<'py>(
     py: Python<'py>,
     name: &str,
@@ -28,8 +28,7 @@ pub(crate) fn load<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dataset = work(py, n_threads, || {
         let folder = data_dir.map_or_else(data::named::default_folder, Ok)?;
-        let options =
-            Options { format, strict, weights, feature_norm: FeatureNorm::None, ..Options::default() };
+        let options = Options { format, strict, weights, ..Options::default() };
         data::load(name, &folder, Seed(seed), &options)
     })?;
     described(py, dataset)
@@ -47,14 +46,16 @@ pub(crate) fn generate<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let Some(model) = Synthetic::named(name) else {
         let known = Synthetic::NAMES.join(", ");
-        return Err(crate::errors::wrong(format!("there is no synthetic graph '{name}'; known are {known}")));
+        return Err(crate::errors::wrong(format!(
+            "unknown synthetic graph '{name}'; expected one of {known}"
+        )));
     };
     let model = with_settings(model, settings)?;
     let dataset = work(py, n_threads, || model.generate(Seed(seed)))?;
     described(py, dataset)
 }
 
-/// The model with the fields of a JSON object instead of its own.
+/// The generator with some fields from a JSON object.
 fn with_settings(model: Synthetic, settings: &str) -> PyResult<Synthetic> {
     let wrong = |error: serde_json::Error| crate::errors::wrong(error.to_string());
     let given: serde_json::Map<String, serde_json::Value> = structured(settings)?;
@@ -66,19 +67,19 @@ fn with_settings(model: Synthetic, settings: &str) -> PyResult<Synthetic> {
 }
 
 fn described(py: Python<'_>, dataset: Dataset) -> PyResult<Bound<'_, PyDict>> {
-    let said = PyDict::new(py);
-    said.set_item("name", &dataset.name)?;
-    said.set_item("synthetic", dataset.source.synthetic)?;
-    said.set_item("notes", &dataset.source.notes)?;
-    said.set_item("sha256", py.detach(|| dataset.sha256()).map_err(raise)?)?;
+    let parts = PyDict::new(py);
+    parts.set_item("name", &dataset.name)?;
+    parts.set_item("synthetic", dataset.source.synthetic)?;
+    parts.set_item("notes", &dataset.source.notes)?;
+    parts.set_item("sha256", py.detach(|| dataset.sha256()).map_err(raise)?)?;
     let labels = dataset.labels.as_ref();
     let classes = |class: Option<u32>| class.map_or(-1, i64::from);
-    said.set_item("labels", labels.map(|labels| PyArray1::from_iter(py, labels.iter().map(classes))))?;
-    said.set_item("class_names", labels.and_then(|labels| labels.names()))?;
+    parts.set_item("labels", labels.map(|labels| PyArray1::from_iter(py, labels.iter().map(classes))))?;
+    parts.set_item("class_names", labels.and_then(|labels| labels.names()))?;
     match &dataset.ids {
-        NodeIds::Implicit => said.set_item("ids", py.None())?,
-        NodeIds::Numbers(numbers) => said.set_item("ids", PyArray1::from_slice(py, numbers))?,
-        NodeIds::Names(names) => said.set_item("ids", PyList::new(py, names.iter().map(|name| &**name))?)?,
+        NodeIds::Implicit => parts.set_item("ids", py.None())?,
+        NodeIds::Numbers(numbers) => parts.set_item("ids", PyArray1::from_slice(py, numbers))?,
+        NodeIds::Names(names) => parts.set_item("ids", PyList::new(py, names.iter().map(|name| &**name))?)?,
     }
     let splits = PyDict::new(py);
     for set in &dataset.splits {
@@ -87,8 +88,8 @@ fn described(py: Python<'_>, dataset: Dataset) -> PyResult<Bound<'_, PyDict>> {
             |split: &structcomp::Split| (nodes(&split.train), nodes(&split.validation), nodes(&split.test));
         splits.set_item(&set.name, PyList::new(py, set.splits.iter().map(split))?)?;
     }
-    said.set_item("splits", splits)?;
-    said.set_item("graph", Graph::new(dataset.graph, dataset.repairs))?;
-    said.set_item("features", dataset.features.map(Features::from).map(|x| Py::new(py, x)).transpose()?)?;
-    Ok(said)
+    parts.set_item("splits", splits)?;
+    parts.set_item("graph", Graph::new(dataset.graph, dataset.repairs))?;
+    parts.set_item("features", dataset.features.map(Features::from).map(|x| Py::new(py, x)).transpose()?)?;
+    Ok(parts)
 }

@@ -1,4 +1,4 @@
-//! Edges as they are listed, before they are a graph.
+//! Lists of edges, before they become a graph.
 
 use crate::arrays::Reals;
 use rayon::prelude::*;
@@ -14,12 +14,12 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// None yet.
+    /// An empty list.
     pub(crate) fn new(weighted: bool) -> Self {
         Self { pairs: Vec::new(), weights: weighted.then(Vec::new), least: 0, most: -1 }
     }
 
-    /// Lists more of them.
+    /// Adds edges.
     pub(crate) fn add<S, T>(&mut self, sources: &[S], targets: &[T], weights: Option<Reals<'_>>) -> Result<()>
     where
         S: Copy + Into<i64> + Sync,
@@ -47,18 +47,18 @@ impl Listed {
         Ok(())
     }
 
-    /// The graph, and what was mended.
+    /// The graph, and what was repaired.
     pub(crate) fn build(self, nodes: Option<usize>) -> Result<(Graph, Repairs)> {
         let Self { pairs, weights, least, most } = self;
         let nodes = nodes.unwrap_or(usize::try_from(most.saturating_add(1)).unwrap_or(0));
         if least < 0 {
-            return Err(Error::Input(format!("an edge names node {least}; nodes are numbered from 0")));
+            return Err(Error::Input(format!("invalid node {least} in an edge; nodes are numbered from 0")));
         }
         if most >= nodes as i64 {
-            return Err(Error::Input(format!("an edge names node {most}, but there are {nodes} nodes")));
+            return Err(Error::Input(format!("invalid node {most} in an edge: there are {nodes} nodes")));
         }
         if nodes > MAX_NODES {
-            return Err(Error::Input(format!("{nodes} nodes are more than the 2^31 supported")));
+            return Err(Error::Input(format!("{nodes} nodes are more than the supported 2^31")));
         }
         Budget::default().check_items("the graph", nodes as u64 + 1, 8)?;
         let list = match weights {
@@ -69,7 +69,7 @@ impl Listed {
     }
 }
 
-/// There must be one an edge.
+/// An error unless there is one weight per edge.
 pub(crate) fn check_weights(weights: Option<Reals<'_>>, edges: usize) -> Result<()> {
     match weights.map(|weights| weights.len()).filter(|&count| count != edges) {
         Some(count) => Err(Error::Input(format!("there are {count} weights for {edges} edges"))),

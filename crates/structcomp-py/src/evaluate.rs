@@ -1,4 +1,4 @@
-//! What an embedding is worth.
+//! Evaluation of embeddings.
 
 use crate::arrays::Whole;
 use crate::errors::wrong;
@@ -8,11 +8,10 @@ use crate::workers::work;
 use pyo3::prelude::*;
 use structcomp::{Agreement, KMeans, PAPER_TRAIN_PER_CLASS, Probe, Seed, Split, SplitSet};
 
-/// How often a classifier is right over splits, as JSON: over given ones, over those of a file, or over
-/// random ones.
+/// The accuracy of a classifier over splits, as JSON: given ones, those of a file, or random ones.
 #[pyfunction]
 #[pyo3(signature = (features, labels, seed, *, splits=None, file=None, runs=50, probe="logistic", n_threads=None))]
-#[allow(clippy::too_many_arguments)] // named by Python's callers
+#[allow(clippy::too_many_arguments)] // keyword arguments
 pub(crate) fn classify(
     py: Python<'_>,
     features: &Features,
@@ -42,7 +41,7 @@ pub(crate) fn classify(
     serde_json::to_string(&accuracy).map_err(|error| wrong(error.to_string()))
 }
 
-/// How clusters that k-means finds agree with classes, as JSON.
+/// How well k-means clusters agree with the classes, as JSON.
 #[pyfunction]
 #[pyo3(signature = (features, labels, seed, *, n_threads=None))]
 pub(crate) fn cluster(

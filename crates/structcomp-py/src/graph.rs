@@ -1,4 +1,4 @@
-//! The graph in Python: made once from any arrays, checked, and never changed.
+//! The graph in Python. It is checked when it is made, and cannot change.
 
 use crate::arrays::{Numbers, Reals, Weights, Whole};
 use crate::edges::{Listed, check_weights};
@@ -6,22 +6,20 @@ use crate::{stream::taken, tables, workers::work};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use std::sync::Arc;
 use structcomp::{Error, MAX_NODES, Repairs, Result};
 
-/// An undirected graph without self loops and duplicates, checked once.
+/// A checked, undirected graph without self-loops and duplicate edges.
 ///
-/// Made by `structcomp.as_graph` from whatever holds a graph; wherever an adjacency is asked for, a
-/// `Graph` is taken as it is.
+/// `structcomp.as_graph` makes one from objects of many kinds. It can be passed wherever a graph is expected.
 #[pyclass(frozen, module = "structcomp._native")]
 pub(crate) struct Graph {
-    pub(crate) inner: Arc<structcomp::Graph>,
+    pub(crate) inner: structcomp::Graph,
     repairs: Repairs,
 }
 
 impl Graph {
     pub(crate) fn new(graph: structcomp::Graph, repairs: Repairs) -> Self {
-        Self { inner: Arc::new(graph), repairs }
+        Self { inner: graph, repairs }
     }
 }
 
@@ -54,7 +52,7 @@ impl Graph {
         Ok(Self::new(graph, repairs))
     }
 
-    /// A graph from compressed rows, as scipy has them.
+    /// A graph from compressed rows, as in scipy.
     #[staticmethod]
     #[pyo3(signature = (indptr, indices, weights=None, *, n_threads=None))]
     fn from_csr(
@@ -83,7 +81,7 @@ impl Graph {
         Ok(Self::new(graph, repairs))
     }
 
-    /// A graph from a table of edges, by what its `__arrow_c_stream__` returns.
+    /// A graph from an edge table, as the stream that `__arrow_c_stream__` returns.
     #[staticmethod]
     #[pyo3(signature = (stream, n_nodes=None, *, n_columns=None, n_threads=None))]
     fn from_table(
@@ -98,37 +96,37 @@ impl Graph {
         Ok(Self::new(graph, repairs))
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     #[getter]
     fn n_nodes(&self) -> usize {
         self.inner.nodes()
     }
 
-    /// How many undirected edges there are.
+    /// The number of undirected edges.
     #[getter]
     fn n_edges(&self) -> usize {
         self.inner.edges()
     }
 
-    /// Row starts in `indices`, one more than there are nodes.
+    /// The start of each node's neighbours in `indices`, and the end of the last.
     #[getter]
     fn indptr<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_iter(py, self.inner.offsets().iter().map(|&start| start as i64))
     }
 
-    /// All neighbour lists, one behind the other; each edge is there in both directions.
+    /// The neighbours of all nodes, one node after the other. Each edge is listed in both directions.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         PyArray1::from_iter(py, self.inner.targets().iter().map(|&node| node as i32))
     }
 
-    /// The weights beside `indices`; none where edges have no weights.
+    /// The edge weights, in the order of `indices`; `None` if edges have no weights.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f32>>> {
         self.inner.weights().map(|weights| PyArray1::from_slice(py, weights))
     }
 
-    /// What was mended when the graph was made, as counts by name.
+    /// What was repaired when the graph was made: counts by name.
     #[getter]
     fn repairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = PyDict::new(py);
@@ -156,7 +154,7 @@ impl Graph {
         slf
     }
 
-    // Nothing can change it, so a copy of an estimator may share it.
+    // Nothing can change it, so copies share it.
     fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
         slf
     }
@@ -168,7 +166,7 @@ impl Graph {
     }
 }
 
-/// Rows that already are as a graph has them, as most matrices of others are: nothing needs to be sorted.
+/// A graph from rows that are sorted and symmetric already, as most are.
 fn finished(
     starts: Numbers<'_>,
     targets: Numbers<'_>,
@@ -181,20 +179,20 @@ fn finished(
     Some((graph, Repairs { listed, isolated, ..Repairs::default() }))
 }
 
-/// The row of every entry of compressed rows.
+/// The row of every entry.
 fn rows(starts: Numbers<'_>, entries: usize) -> Result<Vec<u32>> {
-    let wrong = |what: &str| Err(Error::Input(format!("not a valid sparse matrix: {what}")));
+    let wrong = |what: &str| Err(Error::Input(format!("invalid sparse matrix: {what}")));
     if starts.len() == 0 || starts.at(0) != 0 || starts.at(starts.len() - 1) != entries as i64 {
-        return wrong("row starts do not ascend from 0 to the number of entries");
+        return wrong("indptr must ascend from 0 to the number of entries");
     }
     if starts.len() - 1 > MAX_NODES {
-        return Err(Error::Input(format!("{} nodes are more than the 2^31 supported", starts.len() - 1)));
+        return Err(Error::Input(format!("{} nodes are more than the supported 2^31", starts.len() - 1)));
     }
     let mut rows = Vec::with_capacity(entries);
     for row in 0..starts.len() - 1 {
         let (start, end) = (starts.at(row), starts.at(row + 1));
         if end < start || end > entries as i64 {
-            return wrong("row starts do not ascend from 0 to the number of entries");
+            return wrong("indptr must ascend from 0 to the number of entries");
         }
         rows.resize(end as usize, row as u32);
     }

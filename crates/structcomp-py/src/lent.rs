@@ -1,6 +1,6 @@
-//! Numpy's numbers read where they lie.
+//! Features that share memory with a numpy array.
 //!
-//! X is often the largest thing in memory. A copy of it would double what a call needs.
+//! X is often the largest array in memory, and a copy would double what a call needs.
 
 #![allow(unsafe_code)] // see above, and the reasons below
 
@@ -10,30 +10,29 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use structcomp::{Buffer, Dense};
 
-/// An array of numpy's, kept alive, with where its numbers are.
+/// A numpy array that is kept alive, and where its values are.
 struct Lent {
     _owner: Py<PyArray2<f32>>,
     start: *const f32,
     count: usize,
 }
 
-// SAFETY: the numbers are only read, and the owner is only dropped, which PyO3 does from any thread.
+// SAFETY: the values are only read, and the owner is only dropped, which PyO3 supports on any thread.
 unsafe impl Send for Lent {}
 // SAFETY: as above.
 unsafe impl Sync for Lent {}
 
 impl AsRef<[f32]> for Lent {
     fn as_ref(&self) -> &[f32] {
-        // SAFETY: `start` and `count` were those of a contiguous, aligned slice of the owner's, which is
-        // alive. Numpy does not move the numbers of an array while others hold it: `resize` refuses. What
-        // we cannot prevent is that another thread of Python writes to the array during a call. Any
-        // bits are an `f32`, so that changes the result of the call and nothing else; the documentation
-        // says not to.
+        // SAFETY: `start` and `count` come from a contiguous, aligned slice of the owner, which is alive. Numpy
+        // does not move the values of an array that others hold: `resize` fails. Another Python thread may
+        // write to the array during a call. Any bits are a valid `f32`, so this changes the result of the call
+        // and nothing else; the documentation warns against it.
         unsafe { std::slice::from_raw_parts(self.start, self.count) }
     }
 }
 
-/// A matrix that shares its numbers with the array.
+/// A matrix that shares memory with the array.
 pub(crate) fn dense(
     x: &PyReadonlyArray2<'_, f32>,
 ) -> PyResult<impl FnOnce() -> structcomp::Result<Dense> + Send> {

@@ -1,21 +1,22 @@
-//! `structcomp._native`: numpy arrays in, numpy arrays out. What Python people expect around it, from
-//! duck-typed graphs to scikit-learn's manners, is written in Python (`python/structcomp`).
+//! `structcomp._native`: numpy arrays in, numpy arrays out. The graph types of other packages and the interface
+//! of scikit-learn are handled in Python (`python/structcomp`).
 
 mod arrays;
 mod datasets;
 mod edges;
-mod encoder;
 mod errors;
 mod evaluate;
 mod features;
+mod fit;
 mod graph;
 mod lent;
+mod loss;
+mod model;
 mod reproduce;
 mod settings;
 mod stages;
 mod stream;
 mod tables;
-mod train;
 mod workers;
 
 #[global_allocator]
@@ -27,15 +28,15 @@ mod _native {
     #[pymodule_export]
     use crate::{
         datasets::{generate, load},
-        encoder::Encoder,
         evaluate::{classify, cluster},
         features::Features,
+        fit::fit,
         graph::Graph,
-        reproduce::reproduce,
+        model::Model,
+        reproduce::{measure, reproduce},
         settings::{defaults, models, preset, recipe},
-        stages::{compress, diagnostics, drop_member, partition, propagate, quality},
+        stages::{compress, drop_member, partition, propagate, quality},
         tables::table,
-        train::train,
     };
 
     /// The version of the library.

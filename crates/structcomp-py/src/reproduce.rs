@@ -1,28 +1,29 @@
-//! The paper's tables and figures, made anew.
+//! Reruns the paper's tables and figures.
 
 use crate::errors::{panicked, raise, wrong};
 use crate::workers::Workers;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use serde_json::json;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::{thread, time::Duration};
-use structcomp::reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction, Tally};
 use structcomp::{Budget, Seed, data};
+use structcomp_reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction, Tally};
 
-/// How long Ctrl-C may go unheard.
+/// How often signals are checked.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Does what is left to do of some experiments, writes the report and returns what came of it as JSON.
+/// Runs the remaining cells of some experiments, writes the report and returns the results as JSON.
 ///
-/// `on_event` hears of each cell that is begun or done, with how many are done of how many, and ends the work by
-/// `False`; so does Ctrl-C, with `KeyboardInterrupt`. What is finished by then is kept.
+/// `on_event` is called for each cell that is started or finished, with the number of finished cells and of all, and stops
+/// the run by returning `False`; so does Ctrl-C, with `KeyboardInterrupt`. Finished cells are kept.
 #[pyfunction]
 #[pyo3(signature = (
-    experiments, out, seed, *, data_dir=None, seeds=3, runs=50, only=None, mode="both", anew=false, markdown=None,
-    memory=None, program=None, on_event=None, n_threads=None
+    experiments, out, seed, *, data_dir=None, seeds=3, runs=50, only=None, mode="both", redo=false, markdown=None,
+    memory=None, measure_command=None, on_event=None, n_threads=None
 ))]
 #[allow(clippy::too_many_arguments)] // named by Python's callers
 pub(crate) fn reproduce(
@@ -35,36 +36,25 @@ pub(crate) fn reproduce(
     runs: usize,
     only: Option<String>,
     mode: &str,
-    anew: bool,
+    redo: bool,
     markdown: Option<PathBuf>,
     memory: Option<u64>,
-    program: Option<PathBuf>,
+    measure_command: Option<Vec<OsString>>,
     on_event: Option<Py<PyAny>>,
     n_threads: Option<usize>,
 ) -> PyResult<String> {
-    let named: structcomp::Result<Vec<_>> = experiments.iter().map(|name| Experiment::named(name)).collect();
-    let mut experiments = named.map_err(raise)?.concat();
-    experiments.sort();
-    experiments.dedup();
     let reproduction = Reproduction {
-        experiments,
+        experiments: Experiment::select(&experiments).map_err(raise)?,
         out,
         data_dir: data_dir.map_or_else(data::named::default_folder, Ok).map_err(raise)?,
         seeds,
         runs,
         seed: Seed(seed),
         only,
-        mode: match mode {
-            "both" => None,
-            "structcomp" => Some(Mode::Structcomp),
-            "full" => Some(Mode::Full),
-            other => {
-                return Err(wrong(format!("mode must be 'both', 'structcomp' or 'full', not '{other}'")));
-            }
-        },
-        anew,
+        mode: mode_of(mode)?,
+        redo,
         budget: memory.map_or_else(Budget::default, |bytes| Budget { bytes }),
-        program,
+        measure_command: measure_command.unwrap_or_default(),
     };
     let workers = Workers::new(n_threads)?;
     py.detach(|| {
@@ -95,8 +85,23 @@ pub(crate) fn reproduce(
     })
 }
 
-/// Does the cells on other threads, so that this one can speak to Python: only here does it hear Ctrl-C. Second
-/// is what `on_event` raised, or Ctrl-C.
+fn mode_of(mode: &str) -> PyResult<Option<Mode>> {
+    match mode {
+        "both" => Ok(None),
+        "structcomp" => Ok(Some(Mode::Structcomp)),
+        "full" => Ok(Some(Mode::Full)),
+        other => Err(wrong(format!("mode must be 'both', 'structcomp' or 'full', not '{other}'"))),
+    }
+}
+
+/// Measures one training in this process and returns its cost as JSON.
+#[pyfunction]
+pub(crate) fn measure(py: Python<'_>, request: &str) -> PyResult<String> {
+    py.detach(|| structcomp_reproduce::measure(request)).map_err(raise)
+}
+
+/// Runs the cells on other threads, because only this one can call Python and see Ctrl-C. The second value is what
+/// `on_event` raised, or Ctrl-C.
 fn run(plan: &Plan, workers: &Workers, on_event: Option<Py<PyAny>>) -> PyResult<(Tally, PyResult<()>)> {
     let (stop, (tell, told)) = (&AtomicBool::new(false), channel());
     thread::scope(|scope| {

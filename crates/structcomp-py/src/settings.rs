@@ -1,7 +1,6 @@
 //! Keyword arguments as the library's settings.
 //!
-//! Every field of `Training`, of its model and of `Partitioning` is a parameter under its own name, so a
-//! new one needs no code here.
+//! Every field of the settings is a parameter under its own name, so a new field needs no code here.
 
 use crate::errors::{raise, wrong};
 use crate::features::Features;
@@ -9,72 +8,95 @@ use crate::graph::Graph;
 use pyo3::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use structcomp::{Error, Model, Own, Partitioning, Preset, Result, Seed, Training};
+use structcomp::{Error, Mode, Model, Own, Partitioning, Preset, Result, Seed, StructComp, Training};
 
-/// What was asked for.
-pub(crate) struct Settings {
-    pub(crate) training: Training,
-    pub(crate) partitioning: Partitioning,
+/// Parameters with other names in Python, and the fields.
+const RENAMED: [(&str, &str); 4] =
+    [("lambda_", "lambda"), ("n_clusters", "clusters"), ("partitioner", "method"), ("random_state", "seed")];
+/// Fields that hold others. Their fields are the parameters.
+const SECTIONS: [&str; 6] = ["name", "model", "augment", "prepare", "partitioning", "training"];
+
+/// Settings from a JSON object of parameters; `null` leaves a default as it is.
+pub(crate) fn read(given: &str) -> PyResult<StructComp> {
+    from_map(object(given)?).map_err(raise)
 }
 
-impl Settings {
-    /// From a JSON object of parameters; `null` leaves a default as it is.
-    pub(crate) fn read(given: &str) -> PyResult<Self> {
-        let given: Map<String, Value> =
-            serde_json::from_str(given).map_err(|error| wrong(format!("parameters: {error}")))?;
-        Self::from_map(given).map_err(raise)
-    }
-
-    fn from_map(mut given: Map<String, Value>) -> Result<Self> {
-        let mut settings = Self { training: Training::default(), partitioning: Partitioning::default() };
-        if let Some(model) = given.remove("model") {
-            settings.training.model = match model.as_str() {
-                Some("own") => Model::Own(Own::default()),
-                Some(name) => Model::named(name)?,
-                None => return Err(Error::Input(format!("model: {model} is no model"))),
-            };
-        }
-        for (name, value) in given {
-            if !value.is_null() {
-                settings.set(&name, value)?;
-            }
-        }
-        Ok(settings)
-    }
-
-    fn set(&mut self, name: &str, value: Value) -> Result<()> {
-        let Self { training, partitioning } = self;
-        let known = name != "name"
-            && (set(&mut training.model, name, &value)?
-                || set(&mut training.augment, name, &value)?
-                || set(training, name, &value)?
-                || set(partitioning, name, &value)?);
-        match known {
-            true => Ok(()),
-            false => Err(Error::Input(format!("{} has no parameter {name}", training.model.name()))),
+/// The same for a partition alone.
+pub(crate) fn partitioning(given: &str) -> PyResult<Partitioning> {
+    let mut partitioning = Partitioning::default();
+    for (name, value) in object(given)? {
+        if !value.is_null() && !set(&mut partitioning, &name, &value).map_err(raise)? {
+            return Err(wrong(format!("partition has no parameter '{name}'")));
         }
     }
+    Ok(partitioning)
 }
 
-/// Sets a field by its name; whether there is one.
+fn object(given: &str) -> PyResult<Map<String, Value>> {
+    serde_json::from_str(given).map_err(|error| wrong(format!("parameters: {error}")))
+}
+
+fn from_map(mut given: Map<String, Value>) -> Result<StructComp> {
+    let mut settings = StructComp::default();
+    if let Some(model) = given.remove("model") {
+        settings.training.model = match model.as_str() {
+            Some("own") => Model::Own(Own::default()),
+            Some(name) => Model::named(name)?,
+            None => return Err(Error::Input(format!("model: expected a name, not {model}"))),
+        };
+    }
+    for (name, value) in given {
+        if !value.is_null() && !set_any(&mut settings, &name, &value)? {
+            let model = settings.training.model.name();
+            return Err(Error::Input(format!("the model {model} has no parameter '{name}'")));
+        }
+    }
+    if settings.mode == Mode::Full && settings.partitioning != Partitioning::default() {
+        return Err(Error::Input(
+            "mode='full' trains on the whole graph without clusters; leave out n_clusters, partitioner and its \
+             parameters"
+                .into(),
+        ));
+    }
+    Ok(settings)
+}
+
+fn set_any(settings: &mut StructComp, name: &str, value: &Value) -> Result<bool> {
+    Ok(set(&mut settings.training.model, name, value)?
+        || set(&mut settings.training.augment, name, value)?
+        || set(&mut settings.training, name, value)?
+        || set(&mut settings.partitioning, name, value)?
+        || set(&mut settings.prepare, name, value)?
+        || set(settings, name, value)?)
+}
+
+/// Sets a field by the name of its parameter; whether there is one.
 fn set<T: Serialize + DeserializeOwned>(target: &mut T, name: &str, value: &Value) -> Result<bool> {
     let key = key(name);
     let mut fields = fields(target)?;
-    let Some(field) = fields.get_mut(&key) else { return Ok(false) };
+    let Some(field) = fields.get_mut(&key).filter(|_| is_parameter(&key) && parameter(&key) == name) else {
+        return Ok(false);
+    };
     *field = hyphenated(value.clone());
     *target = serde_json::from_value(Value::Object(fields))
         .map_err(|error| Error::Input(format!("{name}: {error}")))?;
     Ok(true)
 }
 
-/// `weight_decay` is `weight-decay`, and `lambda_`, which Python cannot call `lambda`, is `lambda`.
+/// The field of a parameter: `weight_decay` is `weight-decay`.
 fn key(name: &str) -> String {
-    name.trim_end_matches('_').replace('_', "-")
+    let renamed = RENAMED.iter().find(|(parameter, _)| *parameter == name);
+    renamed.map_or_else(|| name.replace('_', "-"), |(_, key)| (*key).to_owned())
 }
 
 /// The reverse of `key`.
 fn parameter(key: &str) -> String {
-    if key == "lambda" { "lambda_".into() } else { key.replace('-', "_") }
+    let renamed = RENAMED.iter().find(|(_, field)| *field == key);
+    renamed.map_or_else(|| key.replace('-', "_"), |(name, _)| (*name).to_owned())
+}
+
+fn is_parameter(key: &str) -> bool {
+    !SECTIONS.contains(&key)
 }
 
 /// One of the words that stand for the values of a type.
@@ -85,40 +107,31 @@ pub(crate) fn choice<T: Default + DeserializeOwned>(name: &str, word: Option<&st
 
 /// A struct from a JSON object whose names have underscores.
 pub(crate) fn structured<T: DeserializeOwned>(given: &str) -> PyResult<T> {
-    let given: Value = serde_json::from_str(given).map_err(|error| wrong(format!("parameters: {error}")))?;
-    serde_json::from_value(hyphenated(given)).map_err(|error| wrong(error.to_string()))
+    let given = hyphenated(Value::Object(object(given)?));
+    serde_json::from_value(given).map_err(|error| wrong(error.to_string()))
 }
 
 fn hyphenated(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            fields.into_iter().map(|(name, value)| (key(&name), hyphenated(value))).collect()
+            fields.into_iter().map(|(name, value)| (name.replace('_', "-"), hyphenated(value))).collect()
         }
         other => other,
     }
 }
 
-/// The parameters of training that are not their defaults, by the names that Python has for them.
-pub(crate) fn parameters(training: &Training) -> Result<Map<String, Value>> {
-    let mut given = Map::new();
-    given.insert("model".into(), training.model.name().into());
-    let plain = match &training.model {
-        Model::Own(_) => Model::Own(Own::default()),
-        model => Model::named(model.name())?,
-    };
-    let default = Training { model: plain.clone(), ..Training::default() };
-    for (own, usual) in [
-        (fields(&training.model)?, fields(&plain)?),
-        (fields(&training.augment)?, fields(&default.augment)?),
-        (fields(training)?, fields(&default)?),
-    ] {
-        for (key, value) in own {
-            if !matches!(&key[..], "model" | "augment" | "name") && usual.get(&key) != Some(&value) {
-                given.insert(parameter(&key), value);
-            }
-        }
-    }
-    Ok(given)
+/// The fields of all sections, from the model's to the outermost.
+fn all_fields(settings: &StructComp) -> Result<Vec<(String, Value)>> {
+    let StructComp { training, partitioning, prepare, .. } = settings;
+    let sections = [
+        fields(&training.model)?,
+        fields(&training.augment)?,
+        fields(training)?,
+        fields(partitioning)?,
+        fields(prepare)?,
+        fields(settings)?,
+    ];
+    Ok(sections.into_iter().flatten().filter(|(key, _)| is_parameter(key)).collect())
 }
 
 fn fields<T: Serialize>(value: &T) -> Result<Map<String, Value>> {
@@ -129,22 +142,42 @@ fn fields<T: Serialize>(value: &T) -> Result<Map<String, Value>> {
     }
 }
 
+/// The parameters that are not their defaults, and the model's name. The seed is left out, and so is what belongs to a
+/// loss of Python's own.
+pub(crate) fn parameters(settings: &StructComp) -> Result<Map<String, Value>> {
+    let model = match &settings.training.model {
+        own @ Model::Own(_) => own.clone(),
+        model => Model::named(model.name())?,
+    };
+    let training = Training { model, ..Training::default() };
+    let usual = StructComp { training, seed: settings.seed, ..StructComp::default() };
+    let mut given = Map::new();
+    given.insert("model".into(), settings.training.model.name().into());
+    for ((key, value), (_, default)) in all_fields(settings)?.into_iter().zip(all_fields(&usual)?) {
+        if value != default {
+            given.insert(parameter(&key), value);
+        }
+    }
+    Ok(given)
+}
+
 /// Our settings or the paper's for a model on a dataset as JSON, if there are any.
 #[pyfunction]
 pub(crate) fn preset(model: &str, dataset: &str, paper: bool) -> PyResult<Option<String>> {
     Model::named(model).map_err(raise)?;
     let preset = if paper { Preset::paper(model, dataset) } else { Preset::ours(model, dataset) };
-    let Some(preset) = preset.map_err(raise)? else { return Ok(None) };
-    let mut given = parameters(&preset.training).map_err(raise)?;
-    given.insert("n_clusters".into(), preset.clusters.into());
-    Ok(Some(Value::Object(given).to_string()))
+    let Some(Preset { clusters, training, .. }) = preset.map_err(raise)? else { return Ok(None) };
+    let partitioning = Partitioning { clusters, ..Partitioning::default() };
+    let settings = StructComp { training, partitioning, ..StructComp::default() };
+    Ok(Some(Value::Object(parameters(&settings).map_err(raise)?).to_string()))
 }
 
-/// How to train on data of which nothing is known, as JSON.
+/// Settings for any data, chosen from the graph and the features without labels, as JSON.
 #[pyfunction]
 pub(crate) fn recipe(features: &Features, graph: &Graph, seed: u64) -> PyResult<String> {
     let training = Preset::recipe(&graph.inner, &features.inner, Seed(seed));
-    Ok(Value::Object(parameters(&training).map_err(raise)?).to_string())
+    let settings = StructComp { training, ..StructComp::default() };
+    Ok(Value::Object(parameters(&settings).map_err(raise)?).to_string())
 }
 
 /// The names of all models.
@@ -153,23 +186,14 @@ pub(crate) fn models() -> Vec<&'static str> {
     Model::NAMES.to_vec()
 }
 
-/// All parameters of a model with their defaults as JSON.
+/// All parameters of a model with their defaults, as JSON.
 #[pyfunction]
 pub(crate) fn defaults(model: &str) -> PyResult<String> {
     let training = Training { model: Model::named(model).map_err(raise)?, ..Training::default() };
-    let parts = [
-        fields(&training.model),
-        fields(&training.augment),
-        fields(&training),
-        fields(&Partitioning::default()),
-    ];
+    let settings = StructComp { training, ..StructComp::default() };
     let mut all = Map::new();
-    for part in parts {
-        for (key, value) in part.map_err(raise)? {
-            if !matches!(&key[..], "model" | "augment" | "name") {
-                all.entry(parameter(&key)).or_insert(value);
-            }
-        }
+    for (key, value) in all_fields(&settings).map_err(raise)? {
+        all.entry(parameter(&key)).or_insert(value);
     }
     Ok(Value::Object(all).to_string())
 }

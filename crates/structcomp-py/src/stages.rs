@@ -1,17 +1,14 @@
-//! The stages before training, one function each.
+//! The stages of `fit`, one function each.
 
 use crate::arrays::{Whole, matrix};
-use crate::encoder::Encoder;
 use crate::errors::{raise, wrong};
 use crate::features::Features;
 use crate::graph::Graph;
-use crate::settings::{Settings, choice};
+use crate::settings::{choice, partitioning};
 use crate::workers::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use structcomp::{
-    Compressed, Diagnostics, DropMember, Gap, Labels, Normalization, Partition, Propagation, Quality, Seed,
-};
+use structcomp::{Compressed, DropMember, Gap, Labels, Normalization, Partition, Propagation, Quality, Seed};
 
 /// The cluster of every node.
 #[pyfunction]
@@ -24,7 +21,7 @@ pub(crate) fn partition<'py>(
     node_weights: Option<Whole<'py>>,
     n_threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let mut partitioning = Settings::read(settings)?.partitioning;
+    let mut partitioning = partitioning(settings)?;
     partitioning.node_weights =
         node_weights.as_ref().map(|weights| whole("node weights", weights)).transpose()?;
     let graph = graph.inner.clone();
@@ -32,7 +29,7 @@ pub(crate) fn partition<'py>(
     Ok(PyArray1::from_slice(py, partition.assignment()))
 }
 
-/// How good clusters are, as JSON.
+/// Measures of the quality of clusters, as JSON.
 #[pyfunction]
 #[pyo3(signature = (graph, clusters, *, labels=None, hops=1, seed=0, n_threads=None))]
 pub(crate) fn quality(
@@ -59,12 +56,12 @@ pub(crate) fn quality(
         let quality = Quality::of(&graph, &partition, labels.as_ref())?;
         Ok((quality, if hops == 1 { None } else { Some(Gap::of(&graph, &partition, hops, Seed(seed))?) }))
     })?;
-    let mut said = serde_json::to_value(quality).map_err(|error| wrong(error.to_string()))?;
+    let mut measures = serde_json::to_value(quality).map_err(|error| wrong(error.to_string()))?;
     if let Some(gap) = gap {
-        said["gap"] = gap.value.into();
-        said["gap_standard_error"] = gap.standard_error.into();
+        measures["gap"] = gap.value.into();
+        measures["gap_standard_error"] = gap.standard_error.into();
     }
-    Ok(said.to_string())
+    Ok(measures.to_string())
 }
 
 /// The mean features of every cluster.
@@ -81,7 +78,7 @@ pub(crate) fn compress<'py>(
     matrix(py, means)
 }
 
-/// The mean features of those members of every cluster that an epoch keeps.
+/// The mean features of every cluster over the members that DropMember keeps in an epoch.
 #[pyfunction]
 #[pyo3(signature = (features, clusters, seed, *, how=None, epoch=0, n_threads=None))]
 pub(crate) fn drop_member<'py>(
@@ -102,7 +99,7 @@ pub(crate) fn drop_member<'py>(
     matrix(py, means)
 }
 
-/// Features after so many hops of the GCN operator.
+/// Features after some hops of the GCN operator.
 #[pyfunction]
 #[pyo3(signature = (features, graph, hops, *, n_threads=None))]
 pub(crate) fn propagate<'py>(
@@ -119,34 +116,12 @@ pub(crate) fn propagate<'py>(
     matrix(py, spread)
 }
 
-/// What theory says of clusters and of the encoder that was trained on them, as JSON.
-#[pyfunction]
-#[pyo3(signature = (encoder, features, graph, clusters, seed, *, n_threads=None))]
-pub(crate) fn diagnostics(
-    py: Python<'_>,
-    encoder: &Encoder,
-    features: &Features,
-    graph: &Graph,
-    clusters: Whole<'_>,
-    seed: u64,
-    n_threads: Option<usize>,
-) -> PyResult<String> {
-    let (weights, x, graph) = (encoder.inner.clone(), features.inner.clone(), graph.inner.clone());
-    let partition = clusters_of(&clusters)?;
-    let found = work(py, n_threads, || {
-        let compressed = Compressed::new(&x, &partition)?;
-        let how = weights.origin.training.drop_member;
-        Diagnostics::of(&graph, &compressed, &weights.encoder, how, Seed(seed))
-    })?;
-    serde_json::to_string(&found).map_err(|error| wrong(error.to_string()))
-}
-
-/// Clusters from an array of numbers.
+/// Clusters from an array with the cluster of every node.
 pub(crate) fn clusters_of(clusters: &Whole<'_>) -> PyResult<Partition> {
     Partition::new(whole("clusters", clusters)?).map_err(raise)
 }
 
-/// Labels from an array of class numbers, negative where there is none.
+/// Labels from an array of classes; a negative number is a node without a class.
 pub(crate) fn classes(labels: &Whole<'_>) -> PyResult<Labels> {
     let numbers = labels.numbers()?;
     Labels::from_signed((0..numbers.len()).map(|at| numbers.at(at))).map_err(raise)
@@ -156,7 +131,7 @@ fn whole(what: &str, array: &Whole<'_>) -> PyResult<Vec<u32>> {
     let numbers = array.numbers()?;
     let number = |at: usize| {
         u32::try_from(numbers.at(at))
-            .map_err(|_| wrong(format!("{what} hold {}, which is out of range", numbers.at(at))))
+            .map_err(|_| wrong(format!("invalid {what}: {} is out of range", numbers.at(at))))
     };
     (0..numbers.len()).map(number).collect()
 }

@@ -1,4 +1,4 @@
-//! Tables of pandas, polars, pyarrow, duckdb and others, by the C stream of Arrow's that all of them offer.
+//! Tables of pandas, polars, pyarrow, duckdb and others, through Arrow's C stream interface.
 
 use crate::arrays::Reals;
 use crate::edges::Listed;
@@ -43,17 +43,17 @@ pub(crate) fn table<'py>(
     PyArray1::from_vec(py, values).reshape([rows, width])
 }
 
-/// The edges of a table: two columns of ends, and perhaps one of weights.
+/// The edges of a table: two columns with their ends, and an optional third with weights.
 pub(crate) fn edges(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> Result<Listed> {
     let (batches, width) = open(stream, n_columns)?;
     if !(2..=3).contains(&width) {
-        let what = format!("a table of edges has two columns, or three with weights, not {width}");
+        let what = format!("an edge table has two columns, or three with weights, not {width}");
         return Err(Error::Input(what));
     }
     let mut listed = Listed::new(width == 3);
     for batch in batches {
         let batch = batch.map_err(unreadable)?;
-        let ends = |at| Column::of(&batch, at, "ends of edges")?.whole();
+        let ends = |at| Column::of(&batch, at, "edges")?.whole();
         let (sources, targets) = (ends(0)?, ends(1)?);
         let weights = (width == 3).then(|| Column::of(&batch, 2, "weights")?.floats()).transpose()?;
         listed.add(&sources, &targets, weights.as_deref().map(Reals::Single))?;
@@ -61,8 +61,7 @@ pub(crate) fn edges(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> R
     Ok(listed)
 }
 
-/// The batches of a table, and how many columns it has. Those behind the first `n_columns` do not count: there
-/// pandas puts its index.
+/// The batches of a table, and how many columns to read: pandas adds its index after the first `n_columns`.
 fn open(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> Result<(RecordBatchStreamReader, usize)> {
     let batches = RecordBatchStreamReader::try_new(stream).map_err(unreadable)?;
     let width = batches.schema().fields().len();
@@ -70,12 +69,12 @@ fn open(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> Result<(Recor
 }
 
 fn unreadable(error: arrow_schema::ArrowError) -> Error {
-    Error::Input(format!("the table cannot be read: {error}"))
+    Error::Input(format!("cannot read the table: {error}"))
 }
 
-/// Columns as rows, one behind the other.
+/// Turns columns into rows.
 fn interleave(columns: &[Cow<'_, [f32]>], rows: &mut [f32]) {
-    // So many rows that the lines of the cache are filled before they are left.
+    // Few enough rows for the cache lines of all of them to stay in cache.
     const ROWS: usize = 64;
     let width = columns.len().max(1);
     rows.par_chunks_mut(ROWS * width).enumerate().for_each(|(block, rows)| {
@@ -100,7 +99,7 @@ impl<'a> Column<'a> {
             nulls => {
                 let (name, many) = (batch.schema_ref().field(at).name(), if nulls == 1 { "" } else { "s" });
                 Err(Error::Input(format!(
-                    "{what}: the column '{name}' has {nulls} null{many}; drop or fill them"
+                    "{what}: column '{name}' has {nulls} null{many}; drop or fill them"
                 )))
             }
         }
@@ -112,15 +111,15 @@ impl<'a> Column<'a> {
             return Ok(Cow::Borrowed(wide.values()));
         }
         let fits = |number: i128| {
-            let large = |_| Error::Input(format!("{what} hold {number}, which is too large"));
+            let large = |_| Error::Input(format!("invalid {what}: {number} is too large"));
             i64::try_from(number).map_err(large)
         };
         downcast_integer_array!(
             array => array.values().par_iter().map(|&number| fits(number as i128)).collect(),
             DataType::Dictionary(..) => self.picked(Self::whole),
             other => Err(Error::Input(format!(
-                "{what} must be whole numbers, not {}; other names become numbers by \
-                 names, numbers = np.unique(values, return_inverse=True)",
+                "{what} must be integers, not {}; to number other ids, use \
+                 ids, numbers = np.unique(values, return_inverse=True)",
                 other.to_string().to_lowercase()
             ))),
         )
@@ -148,7 +147,7 @@ impl<'a> Column<'a> {
         )
     }
 
-    /// The entries of a dictionary that the column names.
+    /// The values of a dictionary column.
     fn picked<T: Copy>(&self, read: impl Fn(&Self) -> Result<Cow<'a, [T]>>) -> Result<Cow<'a, [T]>> {
         let dictionary = self.numbers.as_any_dictionary();
         if dictionary.is_empty() {

@@ -1,14 +1,14 @@
-//! The Rust side of `benchmarks/python_overhead.py`: the cost of input checks before the first stage.
+//! The Rust side of `benchmarks/python_overhead.py`: the cost of checking arrays before the first stage.
 //!
-//! `bench_checks DATASET [FOLDER]` prints `ready`. Once per line of standard input, it builds a graph and
-//! features from raw arrays, as Python's `fit` does, and prints the seconds.
+//! `bench_checks DATASET [FOLDER]` prints `ready`, then for every line makes a graph and features from plain arrays, as
+//! `fit` does in Python, and prints the seconds.
 
-#![allow(clippy::print_stdout)] // results go to standard output
+#![allow(clippy::print_stdout)] // its output
 
 use std::{env, error::Error, hint::black_box, io::BufRead, time::Instant};
 use structcomp::{Csr, Dense, Features, Graph, LargePages, Seed, data};
 
-// The allocator of the Python package.
+// As in the Python package.
 #[global_allocator]
 static ALLOCATOR: LargePages = LargePages;
 

@@ -1,10 +1,9 @@
-//! Measures the time to evaluate an embedding by the paper's protocol.
+//! Times the paper's evaluation of an embedding.
 //!
-//! `bench_classify DATASET [WIDTH [PER_CLASS [RUNS]]]` draws a random embedding (of dimension 512 by default) of
-//! the labelled nodes of a dataset. It prints the seconds for RUNS random splits (50) with PER_CLASS (20)
-//! training nodes per class, five times.
+//! `bench_classify DATASET [WIDTH [PER_CLASS [RUNS]]]` classifies a random embedding of a dataset's nodes (dimension 512)
+//! on random splits (50, with 20 training nodes per class) five times, and prints the seconds.
 
-#![allow(clippy::print_stdout)] // results go to standard output
+#![allow(clippy::print_stdout)] // its output
 
 use rand::RngExt;
 use std::{error::Error, time::Instant};

@@ -1,7 +1,7 @@
-//! The Rust side of `benchmarks/load.py`: `bench_load FILE` prints `ready`, then reads the file into a graph
-//! once per line of standard input and prints the seconds and the numbers of nodes and edges.
+//! The Rust side of `benchmarks/load.py`: `bench_load FILE` prints `ready`, then reads the file into a graph once for
+//! every line on standard input and prints the seconds, nodes and edges.
 
-#![allow(clippy::print_stdout)] // results go to standard output
+#![allow(clippy::print_stdout)] // its output
 
 use std::{error::Error, io::BufRead, time::Instant};
 use structcomp::data::{Options, open};

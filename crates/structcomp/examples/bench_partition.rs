@@ -1,12 +1,12 @@
 //! The Rust side of `benchmarks/partition.py`.
 //!
-//! - `prepare NAME[:EDGES[:NODES]] GRAPH` writes the graph of a dataset, or a synthetic one of that size, to
-//!   GRAPH.scg and prints its numbers of nodes and edges. `text GRAPH` converts it to GRAPH.graph.
-//! - `run GRAPH.scg METHOD CLUSTERS LIMIT OUT.part` maps the graph and prints `ready`. It then partitions the
-//!   graph once per line of standard input and prints the seconds. LIMIT 0 is the method's default.
-//! - `quality GRAPH.scg FILE.part` prints the number of clusters, the cut, the largest cluster and the gap.
+//! - `prepare NAME[:EDGES[:NODES]] GRAPH` writes a dataset's graph, or a synthetic one of that size, as GRAPH.scg, and
+//!   prints its nodes and edges; `text GRAPH` writes it in METIS's format as GRAPH.graph.
+//! - `run GRAPH.scg METHOD CLUSTERS LIMIT OUT.part` maps the graph, prints `ready`, then partitions it once for every
+//!   line on standard input and prints the seconds. LIMIT is the largest cluster size; 0 leaves it to the method.
+//! - `quality GRAPH.scg FILE.part` prints clusters, cut, largest cluster and the objective.
 
-#![allow(clippy::print_stdout)] // results go to standard output
+#![allow(clippy::print_stdout)] // its output
 
 use std::{
     env,
@@ -59,7 +59,7 @@ fn prepare(name: &str, path: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes the METIS format: one line per node, ids from 1.
+/// METIS's format: one line per node, nodes numbered from 1.
 fn text(path: &str) -> Outcome<()> {
     let graph = Graph::open(format!("{path}.scg"))?;
     let mut text = BufWriter::new(File::create(format!("{path}.graph"))?);

@@ -1,9 +1,9 @@
-//! The Rust side of `benchmarks/spmm.py`: computes Â²X once per line of standard input.
+//! The Rust side of `benchmarks/spmm.py`: computes Â²X once for every line on standard input.
 //!
-//! `bench_spmm FOLDER` reads `offsets.bin` (u64), `targets.bin` (u32) and `features.bin` (f32) from the folder
-//! and prints `ready`. It prints the seconds of each product and finally writes the last result to `ours.bin`.
+//! `bench_spmm FOLDER` reads `offsets.bin` (u64), `targets.bin` (u32) and `features.bin` (f32) from the folder, prints
+//! `ready` and then the seconds for each line, and finally writes the last result to `ours.bin`.
 
-#![allow(clippy::print_stdout)] // results go to standard output
+#![allow(clippy::print_stdout)] // its output
 
 use std::{error::Error, io::BufRead, path::PathBuf, time::Instant};
 use structcomp::{Buffer, Dense, Features, Graph, MappedFile, Normalization, Propagation};
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in std::io::stdin().lock().lines() {
         drop(result.take());
         let start = Instant::now();
-        // Our time includes computing Â from the graph; the other side starts with Â.
+        // Computing Â from the graph is timed; the other side starts from Â.
         result = Some(Propagation::new(&graph, Normalization::Symmetric).power(&x, 2)?);
         println!("{}", start.elapsed().as_secs_f64());
     }

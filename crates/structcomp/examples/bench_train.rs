@@ -1,12 +1,11 @@
-//! Our side of `benchmarks/train.py` and `benchmarks/whole.py`.
+//! The Rust side of `benchmarks/train.py` and `benchmarks/whole.py`.
 //!
-//! - `prepare DATASET FOLDER` splits a dataset and writes its graph, features, clusters and the paper's
-//!   settings to FOLDER for the other side. Synthetic data takes the settings of what it stands in for.
-//! - `run FOLDER` says `ready`, then for every line `MODEL DATASET WARM EPOCHS` trains for WARM epochs that
-//!   do not count and EPOCHS that do, and answers with the seconds of one, those before the first, and the
-//!   losses of the first and the last.
+//! - `prepare DATASET FOLDER` writes the graph, the features and the clusters of a dataset and the paper's settings to
+//!   FOLDER. A synthetic dataset takes the settings of the published one that it stands in for.
+//! - `run FOLDER` prints `ready`. For every line `MODEL DATASET WARM EPOCHS` it trains for WARM epochs that are not timed
+//!   and EPOCHS that are, and prints the seconds per epoch, the seconds before the first, and the first and last loss.
 
-#![allow(clippy::print_stdout)] // how it answers
+#![allow(clippy::print_stdout)] // its output
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +20,7 @@ use structcomp::{
     Compressed, Dataset, Features, Inputs, Partition, Partitioning, Preset, Seed, Trainer, Training, data,
 };
 
-/// Those that the paper trains, and has settings for.
+/// The models of the paper's tables.
 const MODELS: [&str; 4] = ["sce", "coles", "grace", "cca-ssg"];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -47,7 +46,7 @@ fn part(folder: &Path, name: &str) -> PathBuf {
 
 fn preset(model: &str, name: &str) -> Outcome<Preset> {
     let published = name.replace("synthetic-", "ogbn-");
-    Ok(Preset::paper(model, &published)?.ok_or("the paper has no such setting")?)
+    Ok(Preset::paper(model, &published)?.ok_or("the paper has no settings for this")?)
 }
 
 fn prepare(name: &str, folder: &Path) -> Outcome<()> {
@@ -58,7 +57,7 @@ fn prepare(name: &str, folder: &Path) -> Outcome<()> {
         settings.insert(model, preset(model, name)?.training);
     }
     fs::write(folder.join(format!("{name}.json")), serde_json::to_vec(&settings)?)?;
-    let clusters = Some(preset("sce", name)?.clusters);
+    let clusters = preset("sce", name)?.clusters;
     let config = Partitioning { clusters, ..Partitioning::default() };
     config.partition(graph, Seed(0))?.write(part(folder, name))?;
 
@@ -90,7 +89,7 @@ fn run(folder: &Path) -> Outcome<()> {
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         let [model, name, warm, epochs] = line.split(' ').collect::<Vec<_>>()[..] else {
-            return Err("a line is MODEL DATASET WARM EPOCHS".into());
+            return Err("expected MODEL DATASET WARM EPOCHS".into());
         };
         if !loaded.contains_key(name) {
             let dataset = load(name)?;
@@ -114,7 +113,7 @@ fn train(
     let features = dataset.features.as_ref().ok_or("the dataset has no features")?;
     let compressed = Compressed::new(features, partition)?;
     let start = Instant::now();
-    let mut trainer = Trainer::new(training, Inputs::Clusters(&compressed), &dataset.graph, Seed(0))?;
+    let mut trainer = Trainer::new(training, Inputs::Clusters(&compressed), &dataset.graph, Seed(0), None)?;
     let before = start.elapsed().as_secs_f64();
     for _ in 0..warm {
         trainer.step()?;

@@ -1,16 +1,16 @@
-//! Settings tried on a part of the labels that is kept for choosing.
+//! Searches settings by their accuracy on labels that are set aside for that.
 //!
-//! `search DATASET KEY=VALUE,VALUE… …` trains with every combination and prints how well classes are
-//! told from the embedding after each number of `epochs`. Keys are `model`, `clusters`, `feature-norm`,
-//! `seed` and the fields of `Training`; a field of the model is written `model.lambda`.
+//! `search DATASET KEY=VALUE,VALUE… …` trains with every combination and prints the test accuracy after each number
+//! of `epochs`, such as `epochs=20+50`. Keys are `model`, `clusters`, `feature-norm`, `seed` and the fields of
+//! `Training`; a field of the model is written `model.lambda`.
 //!
-//! Choosing sees a fifth of each class, at least 50 nodes of it, always the same ones: 20 random nodes
-//! a class to learn from, the others of that part to be judged on, 20 times. No other label is read.
+//! Only the labels of a fifth of each class, at least 50 nodes and always the same ones, are used: 20 random splits of
+//! them, with 20 training nodes per class and the others for testing.
 //!
-//! The environment variable `LENGTHS` judges other scales of the embedding beside its own, such as
-//! `c1.97,r3`: see `lengthened`.
+//! The environment variable `LENGTHS` also evaluates the embedding at other scales, such as `c1.97,r3`: see
+//! `lengthened`.
 
-#![allow(clippy::print_stdout)] // how it answers
+#![allow(clippy::print_stdout)] // its output
 
 use rand::seq::SliceRandom;
 use serde_json::{Value, json};
@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use std::error::Error;
 use structcomp::data::{Options, open};
 use structcomp::{
-    Compressed, Dataset, Dense, FeatureNorm, Features, Inputs, Labels, Normalization, PAPER_TRAIN_PER_CLASS,
-    Partition, Partitioning, Propagation, Seed, SplitSet, Training, classify,
+    Controls, Dataset, Dense, Features, Hooks, Labels, PAPER_TRAIN_PER_CLASS, Partition, Seed, SplitSet,
+    StructComp, Training, classify,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     let labels = part_for_choosing(dataset.labels.as_ref().ok_or("the dataset has no labels")?)?;
     let splits = SplitSet::random(&labels, PAPER_TRAIN_PER_CLASS, 20, Seed(1));
     let mut search = Search { dataset, labels, splits, partitions: BTreeMap::new() };
-    search.control()?;
+    search.controls()?;
     let combinations: usize = keys.iter().map(|(_, values)| values.len()).product();
     for mut number in 0..combinations {
         let mut chosen = BTreeMap::new();
@@ -57,7 +57,7 @@ impl Search {
         Ok(classify(&x, &self.labels, &self.splits, 1.0)?.mean)
     }
 
-    /// As it is, then with rows of some lengths.
+    /// The accuracy of the embedding, and at other scales.
     fn judged(&self, z: Dense) -> Result<String> {
         let mut text = format!(" {:.2}", self.judge(Features::Dense(z.clone()))?);
         let lengths = std::env::var("LENGTHS").unwrap_or_default();
@@ -67,23 +67,56 @@ impl Search {
         Ok(text)
     }
 
-    fn control(&self) -> Result<()> {
+    fn controls(&self) -> Result<()> {
         let x = self.dataset.features.as_ref().ok_or("the dataset has no features")?;
-        let twice = Propagation::new(&self.dataset.graph, Normalization::Symmetric).power(x, 2)?;
-        println!("Â²X{}", self.judged(twice.to_dense())?);
+        let rows = Controls::of_features(&self.dataset.graph, x).each(|x| Ok(x.to_dense()))?;
+        for (control, rows) in rows.iter() {
+            println!("{}{}", control.label, self.judged(rows.clone())?);
+        }
         Ok(())
     }
 
     fn run(&mut self, chosen: &BTreeMap<&str, &Value>) -> Result<()> {
+        let (settings, stops) = self.settings(chosen)?;
+        let clusters = settings.partitioning.clusters_of(self.dataset.graph.nodes());
+        if let Entry::Vacant(place) = self.partitions.entry((clusters, settings.seed.0)) {
+            place.insert(settings.partitioning.partition(&self.dataset.graph, settings.seed)?);
+        }
+        let described: Vec<String> = chosen
+            .iter()
+            .filter(|(key, _)| **key != "epochs")
+            .map(|(key, value)| format!("{key}={}", value.to_string().trim_matches('"')))
+            .collect();
+        println!("{}", described.join(" "));
+        // Each number of epochs by itself: some models plan by it, and batch norm is measured at the end.
+        for epochs in stops {
+            let training = Training { epochs, ..settings.training.clone() };
+            let partition = Some(self.partitions[&(clusters, settings.seed.0)].clone());
+            let hooks = Hooks { partition, ..Hooks::default() };
+            match (StructComp { training, ..settings.clone() }.fit_with(&self.dataset, hooks)) {
+                Ok(fitted) => {
+                    let last = |numbers: &[f64]| numbers.last().copied().unwrap_or(f64::NAN);
+                    let (loss, settled) = (last(&fitted.losses), last(&fitted.settled));
+                    let judged = self.judged(fitted.embed(&self.dataset)?)?;
+                    println!("    {epochs}:{judged} (loss {loss:.3e}, settled {settled:.3})");
+                }
+                Err(error) => println!("    {epochs}: {error}"),
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings of a combination, and its numbers of epochs.
+    fn settings(&self, chosen: &BTreeMap<&str, &Value>) -> Result<(StructComp, Vec<usize>)> {
+        let mut settings = StructComp::default();
         let mut training = json!({ "model": { "name": "sce" } });
-        let (mut clusters, mut norm, mut seed) = (self.dataset.graph.nodes() / 10, FeatureNorm::None, 0);
         let mut stops = vec![50];
         for (&key, &value) in chosen {
             match key {
                 "model" => training["model"]["name"] = value.clone(),
-                "clusters" => clusters = value.as_u64().ok_or("clusters is no number")? as usize,
-                "feature-norm" => norm = serde_json::from_value(value.clone())?,
-                "seed" => seed = value.as_u64().ok_or("the seed is no number")?,
+                "clusters" => settings.partitioning.clusters = serde_json::from_value(value.clone())?,
+                "feature-norm" => settings.prepare.feature_norm = serde_json::from_value(value.clone())?,
+                "seed" => settings.seed = Seed(value.as_u64().ok_or("the seed is not a number")?),
                 "epochs" => {
                     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     stops = text.split('+').map(str::parse).collect::<std::result::Result<_, _>>()?;
@@ -94,43 +127,13 @@ impl Search {
                 },
             }
         }
-        let training: Training = serde_json::from_value(training)?;
-        let graph = &self.dataset.graph;
-        if let Entry::Vacant(place) = self.partitions.entry((clusters, seed)) {
-            let config = Partitioning { clusters: Some(clusters), ..Partitioning::default() };
-            place.insert(config.partition(graph, Seed(seed))?);
-        }
-        let x = self.dataset.features.clone().ok_or("the dataset has no features")?.normalized(norm);
-        let compressed = Compressed::new(&x, &self.partitions[&(clusters, seed)])?;
-        let described: Vec<String> = chosen
-            .iter()
-            .filter(|(key, _)| **key != "epochs")
-            .map(|(key, value)| format!("{key}={}", value.to_string().trim_matches('"')))
-            .collect();
-        let mut line = String::new();
-        // Each number of epochs by itself: some models plan by it, and batch norm is measured at the end.
-        for epochs in stops {
-            let training = Training { epochs, ..training.clone() };
-            let trained = training.train(Inputs::Clusters(&compressed), graph, Seed(seed), |_| true);
-            let trained = match trained {
-                Ok(trained) => trained,
-                Err(error) => {
-                    println!("{}\t{error}", described.join(" "));
-                    return Ok(());
-                }
-            };
-            let last = |numbers: &[f64]| numbers.last().copied().unwrap_or(f64::NAN);
-            let (loss, settled) = (last(&trained.losses), last(&trained.settled));
-            let z = trained.encoder.embed(graph, &x)?;
-            line += &format!("\n    {epochs}:{} ({loss:.3e}, settled {settled:.3})", self.judged(z)?);
-        }
-        println!("{}{line}", described.join(" "));
-        Ok(())
+        settings.training = serde_json::from_value(training)?;
+        Ok((settings, stops))
     }
 }
 
-/// Rows as another scale has them: `r3` all of length 3, `c3` less their mean and of length 3 by the root
-/// mean square, `cr3` less their mean and all of length 3.
+/// Rows at another scale: `r3` makes all rows of length 3; `c3` subtracts the mean row, and makes the root mean square
+/// of the lengths 3; `cr3` subtracts the mean row and makes all rows of length 3.
 fn lengthened(x: &Dense, how: &str) -> Result<Features> {
     let (centred, each) = (how.contains('c'), how.contains('r'));
     let length: f64 = how.trim_start_matches(['c', 'r']).parse()?;
@@ -170,7 +173,7 @@ fn part_for_choosing(labels: &Labels) -> Result<Labels> {
 }
 
 fn values(arg: &str) -> Result<(String, Vec<Value>)> {
-    let (key, values) = arg.split_once('=').ok_or_else(|| format!("'{arg}' is no KEY=VALUE"))?;
+    let (key, values) = arg.split_once('=').ok_or_else(|| format!("'{arg}' is not KEY=VALUE"))?;
     let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
     Ok((key.to_owned(), values.split(',').map(value).collect()))
 }

@@ -43,7 +43,7 @@ pub struct Compressed<'a> {
 impl DropMember {
     /// κ: the variance of the mean over kept members relative to that of a single member, in a cluster of
     /// `size` members.
-    pub(crate) fn variance_share(self, size: usize) -> f64 {
+    pub fn variance_share(self, size: usize) -> f64 {
         let all = 1.0 / size.max(1) as f64;
         match self {
             Self::Half => 1.0 / (size / 2).max(1) as f64 - all,

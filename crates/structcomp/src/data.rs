@@ -264,8 +264,8 @@ fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
     let head = FileHead { budget: options.budget, ..FileHead::of(path)? };
     FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
         let what = match head.names.is_empty() {
-            true => "has an unrecognised format; specify the format, or see docs/formats.md",
-            false => "is a folder without a recognised dataset; see docs/formats.md",
+            true => "has an unrecognised format; specify the format, or see docs/reference/formats.md",
+            false => "is a folder without a recognised dataset; see docs/reference/formats.md",
         };
         Error::format(path, what)
     })
@@ -320,6 +320,12 @@ impl Dataset {
     /// name.
     pub fn sha256(&self) -> Result<String> {
         self.source.sha256.clone().map_or_else(|| fingerprint(&self.source.files), Ok)
+    }
+
+    /// Some of the nodes with the edges between them, in this order; without splits and ids.
+    pub fn induced(&self, nodes: &[u32]) -> Result<Self> {
+        let features = self.features.as_ref().map(|features| features.select(nodes));
+        Ok(Self::in_memory(&self.name, self.graph.induced(nodes)?, features))
     }
 
     /// A graph and perhaps features, which were made in memory.

@@ -1,6 +1,7 @@
 //! Evaluation of embeddings: node classification, clustering and link prediction.
 
 mod clustering;
+mod controls;
 mod diagnostics;
 mod links;
 mod logistic;
@@ -9,6 +10,7 @@ mod probe;
 mod rows;
 
 pub use clustering::{Agreement, Clustering, KMeans};
+pub use controls::{ByControl, CONTROLS, Control, Controls, Verdict};
 pub use diagnostics::{Diagnostics, EdgeLoss, Moments, SpectralLoss};
 pub use links::{HeldOut, LinkScore};
 pub use paired::Comparison;

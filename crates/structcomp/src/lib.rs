@@ -1,4 +1,4 @@
-#![doc = include_str!("../../../README.md")]
+#![doc = include_str!("../README.md")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod atomic;
@@ -24,12 +24,8 @@ mod preset;
 #[cfg(test)]
 mod properties;
 mod random;
-mod report;
-#[cfg(any())]
-pub mod reproduce;
 mod safetensors;
 mod sample;
-mod svg;
 mod train;
 
 pub use compress::{CoarseWeights, Coarsening, Compressed, DropMember};
@@ -40,15 +36,15 @@ pub use data::{
 pub use encoder::{Encoder, EncoderKind};
 pub use error::{Error, Result, human_bytes};
 pub use evaluate::{
-    Accuracy, Agreement, Clustering, Comparison, Diagnostics, EdgeLoss, HeldOut, KMeans, LinkScore, Mlp,
-    Moments, Probe, Softmax, SpectralLoss, classify,
+    Accuracy, Agreement, ByControl, CONTROLS, Clustering, Comparison, Control, Controls, Diagnostics,
+    EdgeLoss, HeldOut, KMeans, LinkScore, Mlp, Moments, Probe, Softmax, SpectralLoss, Verdict, classify,
 };
 pub use graph::{Components, EdgeList, Graph, GraphWriter, MAX_NODES, Normalization, Propagation, Repairs};
 pub use matrix::{Buffer, Csr, Dense, Features, MappedFile};
 pub use memory::{Budget, LargePages, give_back_memory, peak_rss_bytes};
 pub use model::{
-    Bgrl, BlockGcl, CcaSsg, Coles, Contrast, ContrastReg, Dgi, Ggd, Grace, Model, Mvgrl, Own, OwnLoss,
-    OwnObjective, OwnRows, Sce, SpGcl,
+    Bgrl, BlockGcl, CcaSsg, Coles, Contrast, ContrastReg, Dgi, Ggd, Grace, LossCost, Model, Mvgrl, Own,
+    OwnLoss, OwnObjective, OwnRows, Sce, SpGcl,
 };
 pub use nn::{Activation, Initial, Optimizer};
 pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges, write_text};
@@ -56,13 +52,12 @@ pub use output::{Export, MatrixLayout, MatrixWriter, write_clusters, write_edges
 pub use partition::Metis;
 pub use partition::{
     AffinityGs, AlgebraicJc, Gap, LabelPropagation, METHODS, Method, Multilevel, Partition, Partitioner,
-    Partitioning, Picture, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
+    Partitioning, Quality, Random, Reduction, Refine, VariationNeighborhoods, read_node_weights,
 };
 pub use pipeline::{EpochHook, Fitted, Hooks, Mode, NewNodes, Seconds, Stage, StructComp, TrainedOn};
 pub use plan::{Stop, Training};
 pub use prepare::{FeatureNorm, Prepare, StandIn};
-pub use preset::{FullPreset, Preset};
+pub use preset::{Preset, SettingSource};
 pub use random::{Rng, Seed};
-pub use report::ReportPage;
 pub use sample::{Augment, Inputs};
 pub use train::{Epoch, Trainer};

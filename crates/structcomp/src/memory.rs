@@ -49,11 +49,6 @@ pub(crate) fn rss_bytes() -> Option<u64> {
     status_bytes("/proc/self/status", "VmRSS:")
 }
 
-/// Restarts the measurement of [`peak_rss_bytes`]; returns whether the system supports it (Linux).
-pub(crate) fn forget_peak_rss() -> bool {
-    std::fs::write("/proc/self/clear_refs", "5").is_ok()
-}
-
 /// Reads a `Name:   123 kB` line of a Linux status file, in bytes.
 fn status_bytes(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;

@@ -69,6 +69,11 @@ pub(crate) trait Contrastive {
         None
     }
 
+    /// About how much its loss costs.
+    fn cost(&self) -> LossCost {
+        LossCost { by_width: 24.0, ..LossCost::default() }
+    }
+
     /// The loss of the first step by its formula in `f64`, for the test that every model's gradient is checked by.
     #[cfg(test)]
     fn twin(&self, of: &Twin) -> f64;
@@ -146,6 +151,17 @@ models! {
     Bgrl = "bgrl" "BGRL",
     /// A single view: nearest rows together, random ones apart.
     SpGcl = "sp-gcl" "SP-GCL",
+}
+
+/// Floating point operations of a loss, for estimates of time and memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LossCost {
+    /// In units of rows · width².
+    pub by_width: f64,
+    /// In units of rows² · width.
+    pub by_rows: f64,
+    /// Whether it holds a matrix of all pairs of rows.
+    pub all_pairs: bool,
 }
 
 /// What a model asks of the encoder and of the rows; the defaults are those of a model of one view.
@@ -261,6 +277,16 @@ pub(crate) trait Objective {
 }
 
 impl Model {
+    /// How many views of the rows it compares.
+    pub fn views(&self) -> usize {
+        self.blueprint(1).views.count()
+    }
+
+    /// About how much its loss costs.
+    pub fn cost(&self) -> LossCost {
+        self.settings().cost()
+    }
+
     /// Whether it compares two augmented views, so that what these leave out matters.
     pub fn augments(&self) -> bool {
         self.blueprint(1).views == Views::Two

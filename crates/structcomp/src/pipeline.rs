@@ -15,6 +15,7 @@ use crate::{
     Result, Seed, Trainer, Training,
 };
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -30,6 +31,14 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// What is trained on, in words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Structcomp => "clusters",
+            Self::Full => "the whole graph",
+        }
+    }
+
     /// The name of the mode.
     pub fn name(self) -> &'static str {
         match self {
@@ -181,9 +190,9 @@ impl StructComp {
     }
 
     /// The features of a dataset as the first layer would see them.
-    pub fn prepared_features(&self, data: &Dataset) -> Result<Features> {
+    pub fn prepared_features<'x>(&self, data: &'x Dataset) -> Result<Cow<'x, Features>> {
         let (_, x) = self.prepare.fit(&data.graph, data.features.as_ref(), self.seed)?;
-        Ok(x.into_owned())
+        Ok(x)
     }
 }
 

@@ -89,17 +89,20 @@ impl Prepare {
 impl Prepare {
     /// Prepares the features of a dataset in place, for all who need them without a model.
     pub fn dataset(&self, data: &mut Dataset, seed: Seed) -> Result<()> {
-        if let (None, Some(kind)) = (&data.features, self.stand_in) {
-            let width = self.stand_in_width;
-            data.source
-                .notes
-                .push(format!("the graph has no features; {kind} stand in for them, {width} per node"));
-        } else if data.features.is_none() {
+        if data.features.is_none() && self.stand_in.is_none() {
             return Ok(());
         }
+        data.source.notes.extend(self.note(data));
         let (_, x) = self.fit(&data.graph, data.features.as_ref(), seed)?;
         data.features = Some(x.into_owned());
         Ok(())
+    }
+
+    /// What a reader of results should know: whether a stand-in takes the place of features.
+    pub fn note(&self, data: &Dataset) -> Option<String> {
+        let kind = self.stand_in.filter(|_| data.features.is_none())?;
+        let width = self.stand_in_width;
+        Some(format!("the graph has no features; {kind} stand in for them, {width} per node"))
     }
 }
 

@@ -1,198 +1,290 @@
-//! Settings for known data and models, and a recipe for all data.
+//! Settings for known models and datasets, each with its source. They are data: `presets/*.toml`, whose layout
+//! `presets/README.md` describes.
 
-mod full;
-mod recent;
+mod recipe;
 
-pub use full::FullPreset;
-
-use crate::{Activation, CcaSsg, Coles, EncoderKind, Features, Graph, Model, Result, Seed, Stop, Training};
-use rand::RngExt;
-
-/// Model, dataset, clusters, layers, epochs, learning rate, weight decay; 512 wide throughout.
-///
-/// Learning rates, epochs and clusters are from the paper's tables; layers and, for the smaller graphs,
-/// weight decay from the authors' scripts. The paper's two-layer GRACE collapses on Pubmed: one layer.
-const PUBLISHED: &[(&str, &str, usize, usize, usize, f64, f64)] = &[
-    ("sce", "cora", 300, 1, 50, 0.001, 0.0005),
-    ("sce", "citeseer", 300, 1, 50, 0.0001, 0.0005),
-    ("sce", "pubmed", 2000, 1, 25, 0.02, 0.0005),
-    ("sce", "amazon-photo", 700, 1, 20, 0.001, 0.0005),
-    ("sce", "amazon-computers", 1300, 1, 20, 0.001, 0.0005),
-    ("sce", "ogbn-arxiv", 20000, 1, 10, 0.0001, 0.0),
-    ("sce", "ogbn-products", 25000, 1, 5, 0.0001, 0.0005),
-    ("sce", "ogbn-papers100M", 5000, 1, 1, 0.001, 0.0005),
-    ("coles", "cora", 300, 1, 20, 0.001, 0.0005),
-    ("coles", "citeseer", 300, 1, 50, 0.0001, 0.0005),
-    ("coles", "pubmed", 2000, 1, 50, 0.02, 0.0005),
-    ("coles", "amazon-photo", 700, 1, 20, 0.001, 0.0005),
-    ("coles", "amazon-computers", 1300, 1, 20, 0.001, 0.0005),
-    ("coles", "ogbn-arxiv", 20000, 1, 5, 0.0001, 0.0005),
-    ("coles", "ogbn-products", 25000, 1, 5, 0.001, 0.0005),
-    ("coles", "ogbn-papers100M", 5000, 1, 1, 0.001, 0.0005),
-    ("grace", "cora", 300, 2, 20, 0.001, 0.0005),
-    ("grace", "citeseer", 300, 2, 30, 0.0001, 0.0005),
-    ("grace", "pubmed", 2000, 1, 75, 0.02, 0.0005),
-    ("grace", "amazon-photo", 700, 1, 200, 0.001, 0.0005),
-    ("grace", "amazon-computers", 1300, 1, 150, 0.001, 0.0005),
-    ("grace", "ogbn-arxiv", 20000, 2, 5, 0.001, 0.0005),
-    ("grace", "ogbn-products", 25000, 2, 5, 0.001, 0.0005),
-    ("grace", "ogbn-papers100M", 5000, 2, 1, 0.001, 0.0005),
-    ("cca-ssg", "cora", 300, 2, 20, 0.001, 0.0005),
-    ("cca-ssg", "citeseer", 300, 2, 50, 0.0001, 0.0005),
-    ("cca-ssg", "pubmed", 2000, 2, 50, 0.01, 0.0005),
-    ("cca-ssg", "amazon-photo", 700, 1, 100, 0.002, 0.0005),
-    ("cca-ssg", "amazon-computers", 1300, 1, 40, 0.005, 0.0005),
-    ("cca-ssg", "ogbn-arxiv", 20000, 2, 10, 0.0001, 0.0),
-    ("cca-ssg", "ogbn-products", 25000, 2, 10, 0.001, 0.0),
-    ("cca-ssg", "ogbn-papers100M", 5000, 2, 1, 0.001, 0.0005),
-];
+use crate::{Error, FeatureNorm, Model, Result, Training};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
 /// Settings for a model on a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// How many clusters.
-    pub clusters: usize,
+    /// The number of clusters; none on the whole graph.
+    pub clusters: Option<usize>,
+    /// How features are scaled first.
+    pub feature_norm: FeatureNorm,
     /// How to train.
     pub training: Training,
+    /// Where each setting comes from, by its name in kebab case. Settings without a source have their defaults.
+    pub sources: BTreeMap<String, SettingSource>,
+}
+
+/// Where a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingSource {
+    /// The StructComp paper's tables of hyperparameters.
+    Paper,
+    /// The scripts of the StructComp authors, which have settings for Cora only.
+    Authors,
+    /// The model's own repository.
+    Repository,
+    /// GCA's parameter files.
+    Gca,
+    /// Chosen by us.
+    Ours,
+}
+
+impl SettingSource {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "paper" => Self::Paper,
+            "authors" => Self::Authors,
+            "repository" => Self::Repository,
+            "gca" => Self::Gca,
+            "ours" => Self::Ours,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for SettingSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Paper => "the paper",
+            Self::Authors => "the authors' code",
+            Self::Repository => "the model's repository",
+            Self::Gca => "GCA's parameter files",
+            Self::Ours => "ours",
+        })
+    }
 }
 
 impl Preset {
-    /// Our setting for a model on a dataset: the paper's but for those that `docs/recipe.md` tells of, which
-    /// were chosen on a part of the labels kept for choosing.
-    pub fn ours(model: &str, dataset: &str) -> Result<Option<Self>> {
-        let Some(mut preset) = Self::paper(model, dataset)? else {
-            return Ok(Self::of_clusters(model, dataset));
-        };
-        let training = &mut preset.training;
-        let linear = |training: &mut Training| {
-            (training.encoder, training.activation) = (Some(EncoderKind::Sgc), Some(Activation::None));
-            training.layers = 1;
-        };
-        match (model, dataset) {
-            ("grace" | "cca-ssg", "cora") => {
-                linear(training);
-                (training.epochs, training.weight_decay) = (10, 0.0);
-            }
-            ("grace", "pubmed") => {
-                linear(training);
-                (training.learning_rate, training.epochs, training.weight_decay) = (0.001, 80, 0.0);
-            }
-            ("cca-ssg", "citeseer") => {
-                (training.hidden, training.epochs, training.weight_decay) = (1024, 20, 0.0);
-            }
-            ("sce", "pubmed") => {
-                (training.learning_rate, training.weight_decay) = (0.1, 0.0);
-            }
-            ("coles", "pubmed") => {
-                training.model = Model::Coles(Coles { lambda: 1.0, ..Coles::default() });
-                (training.learning_rate, training.epochs, training.weight_decay) = (0.05, 25, 0.0);
-            }
-            ("cca-ssg", "amazon-computers") => {
-                (training.hidden, training.epochs) = (1024, 60);
-                (training.learning_rate, training.weight_decay) = (0.001, 0.0);
-            }
-            _ => {}
-        }
-        Ok(Some(preset))
-    }
-
-    /// How to train on data of which nothing is known: one recipe for all, whose choices look at the graph
-    /// and the features and at no label.
-    ///
-    /// A linear encoder is trained by CCA-SSG until the views of a cluster agree, then scaled to the mean
-    /// degree. Nodes hear one and two hops; where the features of neighbours have little to do with each other,
-    /// two hops alone; and themselves for a half where clusters turn out to share little but noise.
-    pub fn recipe(graph: &Graph, x: &Features, seed: Seed) -> Training {
-        let encoder =
-            if neighbours_alike(graph, x, seed) < 0.15 { EncoderKind::Sgc } else { EncoderKind::Ssgc };
-        Training {
-            model: Model::CcaSsg(CcaSsg::default()),
-            hidden: 1024,
-            epochs: 100,
-            weight_decay: 0.0,
-            encoder: Some(encoder),
-            hops: Some(2),
-            activation: Some(Activation::None),
-            stop: Stop::Auto,
-            standardize: true,
-            ..Training::default()
-        }
-    }
-
-    /// The paper's setting for a model on a dataset, if it has one.
+    /// The paper's settings for training on clusters, if it has any.
     pub fn paper(model: &str, dataset: &str) -> Result<Option<Self>> {
-        let Some(&(_, _, clusters, layers, epochs, learning_rate, weight_decay)) =
-            PUBLISHED.iter().find(|row| (row.0, row.1) == (model, dataset))
-        else {
-            return Ok(None);
-        };
-        let model = Model::named(model)?;
-        let training = Training { model, layers, epochs, learning_rate, weight_decay, ..Training::default() };
-        Ok(Some(Self { clusters, training }))
+        Self::load(model, dataset, PresetFile::paper)
+    }
+
+    /// Our settings for training on clusters: the paper's, or else those of the model's repository, with the changes
+    /// that `docs/background/recipe.md` explains.
+    pub fn ours(model: &str, dataset: &str) -> Result<Option<Self>> {
+        Self::load(model, dataset, PresetFile::ours)
+    }
+
+    /// Our settings for training on the whole graph: those of the model's repository where they reach the published
+    /// accuracy, or else ours for clusters.
+    pub fn full(model: &str, dataset: &str) -> Result<Option<Self>> {
+        Self::load(model, dataset, PresetFile::full)
+    }
+
+    fn load(
+        model: &str,
+        dataset: &str,
+        of: impl Fn(&'static PresetFile, &str) -> Option<Settings>,
+    ) -> Result<Option<Self>> {
+        let settings = FILES.get(model).and_then(|file| of(file, dataset));
+        settings.map(|settings| settings.preset(model)).transpose()
     }
 }
 
-/// How much of a node's features, less their mean, is in the mean over itself and its neighbours: 1 where all
-/// are alike. Of a sample of nodes.
-fn neighbours_alike(graph: &Graph, x: &Features, seed: Seed) -> f64 {
-    const SAMPLE: usize = 4096;
-    let (nodes, width) = (graph.nodes().min(x.rows()), x.cols());
-    let mut rng = seed.stream("sample of nodes");
-    let sample: Vec<u32> = match nodes {
-        0..=SAMPLE => (0..nodes as u32).collect(),
-        _ => (0..SAMPLE).map(|_| rng.random_range(0..nodes as u32)).collect(),
-    };
-    let mut row = vec![0f32; width];
-    let mut add = |sum: &mut [f64], node: u32, times: f64| {
-        x.write_row(node as usize, &mut row);
-        sum.iter_mut().zip(&row).for_each(|(sum, &x)| *sum += times * x as f64);
-    };
-    let mut mean = vec![0f64; width];
-    sample.iter().for_each(|&node| add(&mut mean, node, 1.0 / sample.len() as f64));
-    let (mut alike, mut all, mut squares) = (0.0, 0.0, 0.0);
-    for &node in &sample {
-        let (mut own, mut around) = (vec![0f64; width], vec![0f64; width]);
-        add(&mut own, node, 1.0);
-        let near = graph.neighbors(node);
-        let share = 1.0 / (1 + near.len()) as f64;
-        near.iter().chain([&node]).for_each(|&other| add(&mut around, other, share));
-        for ((own, around), mean) in own.iter().zip(&around).zip(&mean) {
-            alike += (own - mean) * (around - mean);
-            all += (own - mean).powi(2);
-            squares += own * own;
+/// The presets of a model.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PresetFile {
+    paper: PresetSection,
+    repository: PresetSection,
+    ours: PresetSection,
+    full: PresetSection,
+}
+
+/// Tables by dataset; `*` for what they share.
+type PresetSection = BTreeMap<String, Map<String, Value>>;
+
+static FILES: LazyLock<BTreeMap<&str, PresetFile>> = LazyLock::new(|| {
+    macro_rules! files {
+        ($($name:literal)*) => {
+            [$(($name, parsed(include_str!(concat!("../presets/", $name, ".toml"))))),*]
+        };
+    }
+    files!["sce" "coles" "grace" "cca-ssg" "dgi" "ggd" "blockgcl" "contrast-reg" "mvgrl" "bgrl" "sp-gcl"]
+        .into()
+});
+
+static CLUSTERS: LazyLock<PresetSection> = LazyLock::new(|| parsed(include_str!("../presets/clusters.toml")));
+
+fn parsed<T: DeserializeOwned>(text: &str) -> T {
+    toml::from_str(text).expect("the presets that are compiled in are valid")
+}
+
+impl PresetFile {
+    fn paper(&self, dataset: &str) -> Option<Settings> {
+        Settings::of(&self.paper, dataset, SettingSource::Paper)
+    }
+
+    fn repository(&self, dataset: &str) -> Option<Settings> {
+        Settings::of(&self.repository, dataset, SettingSource::Repository)
+    }
+
+    fn ours(&self, dataset: &str) -> Option<Settings> {
+        let Some(mut settings) = self.paper(dataset).or_else(|| self.repository(dataset)) else {
+            return Settings::of(&self.ours, dataset, SettingSource::Ours);
+        };
+        settings.extend(&self.ours, dataset, SettingSource::Ours);
+        Some(settings)
+    }
+
+    fn full(&self, dataset: &str) -> Option<Settings> {
+        let from_ours = self.full.get(dataset).is_some_and(|table| table.contains_key("from"));
+        let own = if from_ours { None } else { self.repository(dataset) };
+        let mut settings = own.or_else(|| {
+            let mut ours = self.ours(dataset)?;
+            // What the paper has for clusters is our choice on a whole graph.
+            let for_clusters =
+                |source: &SettingSource| matches!(source, SettingSource::Paper | SettingSource::Authors);
+            let sources = ours.values.values_mut().map(|(_, source)| source);
+            sources.filter(|source| for_clusters(source)).for_each(|source| *source = SettingSource::Ours);
+            Some(ours)
+        })?;
+        settings.values.remove("clusters");
+        settings.extend(&self.full, dataset, SettingSource::Ours);
+        Some(settings)
+    }
+}
+
+/// Values by name, each with its source.
+#[derive(Default)]
+struct Settings {
+    values: BTreeMap<String, (Value, SettingSource)>,
+}
+
+impl Settings {
+    /// What a section has for a dataset, if the section covers it.
+    fn of(section: &PresetSection, dataset: &str, source: SettingSource) -> Option<Self> {
+        let any = section.get("*").is_some_and(|table| table.contains_key("any-dataset"));
+        if !any && !section.contains_key(dataset) {
+            return None;
+        }
+        let clusters = CLUSTERS.iter().find_map(|(source, table)| Some((table.get(dataset)?, source)))?;
+        let mut settings = Self::default();
+        settings.values.insert("clusters".into(), (clusters.0.clone(), SettingSource::named(clusters.1)?));
+        settings.extend(section, dataset, source);
+        Some(settings)
+    }
+
+    /// Sets what all datasets of a section share, then what this one has.
+    fn extend(&mut self, section: &PresetSection, dataset: &str, source: SettingSource) {
+        section.get("*").into_iter().chain(section.get(dataset)).for_each(|table| self.apply(table, source));
+    }
+
+    /// Sets what a table has, from `source` unless it says otherwise.
+    fn apply(&mut self, table: &Map<String, Value>, source: SettingSource) {
+        for (name, value) in table {
+            match (&name[..], value) {
+                ("why" | "from" | "any-dataset", _) => {}
+                ("without", Value::Array(names)) => {
+                    names.iter().filter_map(Value::as_str).for_each(|name| drop(self.values.remove(name)));
+                }
+                (_, Value::Object(nested)) if SettingSource::named(name).is_some() => {
+                    self.apply(nested, SettingSource::named(name).unwrap_or(source));
+                }
+                _ => drop(self.values.insert(name.clone(), (value.clone(), source))),
+            }
         }
     }
-    // Features that are the same everywhere differ by their rounding.
-    if all > 1e-12 * squares { alike / all } else { 0.0 }
+
+    fn preset(self, model: &str) -> Result<Preset> {
+        let training = Training { model: Model::named(model)?, ..Training::default() };
+        let mut preset =
+            Preset { clusters: None, feature_norm: FeatureNorm::None, training, sources: BTreeMap::new() };
+        let wrong = |name: &str| Error::Input(format!("invalid value for {name} in the preset of {model}"));
+        let mut training = serde_json::to_value(&preset.training).map_err(|_| wrong("training"))?;
+        for (name, (value, source)) in self.values {
+            match &name[..] {
+                "clusters" => preset.clusters = value.as_u64().map(|clusters| clusters as usize),
+                "feature-norm" => {
+                    preset.feature_norm = serde_json::from_value(value).map_err(|_| wrong(&name))?;
+                }
+                _ => *place(&mut training, &name).ok_or_else(|| wrong(&name))? = value,
+            }
+            preset.sources.insert(name, source);
+        }
+        preset.training = serde_json::from_value(training)
+            .map_err(|error| Error::Input(format!("invalid preset of {model}: {error}")))?;
+        Ok(preset)
+    }
+}
+
+/// Where a setting of this name is: in training itself, the model's settings or the views'.
+fn place<'a>(training: &'a mut Value, name: &str) -> Option<&'a mut Value> {
+    let part = [None, Some("model"), Some("augment")].into_iter().find(|part| match part {
+        None => training.get(name).is_some(),
+        Some(part) => training[*part].get(name).is_some(),
+    })?;
+    match part {
+        None => training.get_mut(name),
+        Some(part) => training.get_mut(part)?.get_mut(name),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dense;
 
     #[test]
-    fn neighbours_are_alike_or_not() {
-        let pairs: Vec<(u32, u32)> = (0..50).map(|i| (2 * i, 2 * i + 1)).collect();
-        let graph = Graph::from_edges(100, &pairs).unwrap();
-        let features = |of: &dyn Fn(usize) -> f32| {
-            Features::Dense(Dense::new(100, 1, (0..100).map(of).collect::<Vec<_>>()).unwrap())
-        };
-        let alike = |x: &Features| neighbours_alike(&graph, x, Seed(0));
-        assert!((alike(&features(&|i| (i / 2 * 7 % 5) as f32)) - 1.0).abs() < 1e-6);
-        assert!(alike(&features(&|i| (i % 2) as f32)).abs() < 1e-6, "each is half of its opposite");
-        assert_eq!(alike(&features(&|_| 3.0)), 0.0);
-        let recipe = |x: &Features| Preset::recipe(&graph, x, Seed(0)).encoder;
-        assert_eq!(recipe(&features(&|i| (i / 2 * 7 % 5) as f32)), Some(EncoderKind::Ssgc));
-        assert_eq!(recipe(&features(&|i| (i % 2) as f32)), Some(EncoderKind::Sgc));
+    fn every_choice_of_ours_has_a_reason() {
+        fn check(table: &Map<String, Value>, source: SettingSource, place: &str) {
+            let own = |(name, value): (&String, &Value)| !value.is_object() && name != "any-dataset";
+            assert!(
+                source != SettingSource::Ours || !table.iter().any(own) || table.contains_key("why"),
+                "{place}"
+            );
+            let nested = table
+                .iter()
+                .filter_map(|(name, value)| Some((SettingSource::named(name)?, value.as_object()?)));
+            nested.for_each(|(source, table)| check(table, source, place));
+        }
+        for (model, file) in FILES.iter() {
+            let sections = [
+                (&file.ours, SettingSource::Ours),
+                (&file.full, SettingSource::Ours),
+                (&file.paper, SettingSource::Paper),
+            ];
+            for (section, source) in
+                sections.into_iter().chain([(&file.repository, SettingSource::Repository)])
+            {
+                section.iter().for_each(|(name, table)| check(table, source, &format!("{model} {name}")));
+            }
+        }
+        assert!(CLUSTERS["ours"].contains_key("why"));
     }
 
     #[test]
-    fn every_row_is_of_a_model_that_exists() {
-        for row in PUBLISHED {
-            let (paper, ours) = (Preset::paper(row.0, row.1).unwrap(), Preset::ours(row.0, row.1).unwrap());
-            assert!(paper.is_some_and(|preset| preset.clusters == row.2) && ours.is_some());
+    fn settings_have_their_sources() {
+        let preset = |preset: Result<Option<Preset>>| preset.unwrap().unwrap();
+        let sce = preset(Preset::ours("sce", "pubmed"));
+        assert_eq!((sce.clusters, sce.training.learning_rate), (Some(2000), 0.1));
+        let of = |name: &str| sce.sources[name];
+        assert_eq!(
+            [of("clusters"), of("epochs"), of("alpha")],
+            [SettingSource::Paper, SettingSource::Paper, SettingSource::Authors]
+        );
+        assert_eq!([of("learning-rate"), of("weight-decay")], [SettingSource::Ours; 2]);
+        let grace = preset(Preset::full("grace", "amazon-photo"));
+        assert_eq!(
+            [grace.sources["drop-edges"], grace.sources["hidden"]],
+            [SettingSource::Gca, SettingSource::Ours]
+        );
+        assert_eq!(grace.clusters, None);
+        let sp_gcl = preset(Preset::full("sp-gcl", "cora"));
+        assert_eq!(
+            [sp_gcl.sources["hidden"], sp_gcl.sources["layers"]],
+            [SettingSource::Repository, SettingSource::Ours]
+        );
+        for (model, dataset) in [("sce", "mine"), ("ggd", "ogbn-arxiv"), ("nothing", "cora")] {
+            assert_eq!(Preset::ours(model, dataset).unwrap(), None);
         }
-        assert!(Preset::paper("sce", "mine").unwrap().is_none());
     }
 }

@@ -1,6 +1,6 @@
-//! What the untrained embeddings X and Â²X of the published datasets are worth, by the paper's measure.
+//! Accuracy of the untrained embeddings X and Â²X of the published datasets, by the protocol of the paper.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and prints what it measured
 
 mod published;
 
@@ -33,7 +33,7 @@ fn assert_about(what: &str, got: &Accuracy, want: f64, within: f64) {
 }
 
 #[test]
-fn cora_scores_as_with_scikit_learn() {
+fn cora_has_the_accuracy_of_scikit_learn() {
     let Some((x, spread, labels)) = untrained("cora") else { return };
     let path = folder("cora").unwrap().join("cora_split_train_50.txt");
     let authors = SplitSet::from_file(&path, &labels).unwrap();
@@ -46,7 +46,7 @@ fn cora_scores_as_with_scikit_learn() {
     assert!(matches!(x, Features::Sparse(_)));
     let raw = on_fresh_splits(&x, &labels);
     assert_about("Cora, X", &raw, 58.2, 1.0);
-    // Every row densified makes the same classifiers.
+    // Dense features give the same classifiers.
     assert_eq!(raw, on_fresh_splits(&Features::Dense(x.to_dense()), &labels));
     let raw_authors = classify(&x, &labels, &authors, 1.0).unwrap();
     let comparison = Comparison::paired(&spread_authors.per_split, &raw_authors.per_split).unwrap();
@@ -54,29 +54,29 @@ fn cora_scores_as_with_scikit_learn() {
 }
 
 #[test]
-fn citeseer_scores_as_with_scikit_learn() {
+fn citeseer_has_the_accuracy_of_scikit_learn() {
     let Some((_, spread, labels)) = untrained("citeseer") else { return };
     assert_about("Citeseer, Â²X", &on_fresh_splits(&spread, &labels), 69.2, 1.0);
 }
 
 #[test]
-fn photo_scores_as_with_scikit_learn() {
+fn photo_has_the_accuracy_of_scikit_learn() {
     let Some((_, spread, labels)) = untrained("amazon-photo") else { return };
     assert_about("Photo, Â²X", &on_fresh_splits(&spread, &labels), 90.3, 1.0);
 }
 
 #[test]
-fn a_large_training_set_is_learnt_from_in_primal_space() {
+fn a_large_training_set_is_solved_in_the_primal() {
     let Some((_, spread, labels)) = untrained("cora") else { return };
     // About 2000 training nodes, more than there are features.
     let splits = SplitSet::random(&labels, 350, 2, Seed(0));
     assert!(splits.splits[0].train.len() > spread.cols());
     let accuracy = classify(&spread, &labels, &splits, 1.0).unwrap();
-    assert_about("Cora, Â²X, 350 a class", &accuracy, 86.0, 4.0);
+    assert_about("Cora, Â²X, 350 per class", &accuracy, 86.0, 4.0);
 }
 
 #[test]
-fn clusters_and_links_of_cora_are_far_from_chance() {
+fn clusters_and_links_of_cora_are_far_better_than_chance() {
     let Some((_, spread, labels)) = untrained("cora") else { return };
     let kmeans = KMeans { clusters: labels.classes(), restarts: 3, ..KMeans::default() };
     let found = Agreement::of(&kmeans.cluster(&spread, Seed(0)).unwrap().of, &labels).unwrap();
@@ -84,7 +84,7 @@ fn clusters_and_links_of_cora_are_far_from_chance() {
     assert!(found.nmi > 0.2 && found.ari > 0.1, "{found:?}");
     let graph = open(folder("cora").unwrap(), &Options::default()).unwrap().graph;
     let held = HeldOut::draw(&graph, 0.1, Seed(0)).unwrap();
-    // Without the edges held out, which would otherwise have made their ends alike.
+    // Propagation must not use the held-out edges, which would make their ends similar.
     let x = open(folder("cora").unwrap(), &Options::default()).unwrap().features.unwrap();
     let spread = Propagation::new(&held.graph, Normalization::Symmetric).power(&x, 2).unwrap().to_dense();
     let cosine = |&(u, v): &(u32, u32)| {

@@ -1,9 +1,8 @@
-//! Fetching named datasets from a server that misbehaves in every way we could think of, and
-//! verifying the published files.
+//! Downloads of named datasets from a misbehaving server, and verification of the published files.
 #![cfg(feature = "download")]
-// Tests say so when they are skipped.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+#![allow(clippy::unwrap_used)] // a test fails by panicking
 
+mod published;
 #[path = "fetch/server.rs"]
 mod server;
 
@@ -12,14 +11,14 @@ use sha2::{Digest, Sha256};
 use std::{
     fs,
     io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 use structcomp::{
     Error,
     data::{
         fetch::{FetchOptions, Fetched, fetch},
-        named::{self, Expected, File, FileState, NamedDataset, Stage},
+        named::{self, Expected, File, FileStage, FileState, NamedDataset},
     },
 };
 
@@ -70,7 +69,7 @@ impl Case {
         Self { dataset: dataset(vec![file("a.bin", BODY)]), server, folder: tempfile::tempdir().unwrap() }
     }
 
-    /// The same without any size or checksum on record.
+    /// The same, with unknown size and checksum.
     fn unrecorded(answers: Vec<Answer>) -> Self {
         let mut case = Self::new(answers);
         (case.dataset.files[0].bytes, case.dataset.files[0].sha256) = (None, None);
@@ -112,7 +111,7 @@ impl Case {
 }
 
 #[test]
-fn a_missing_file_comes_once_and_with_progress() {
+fn a_missing_file_is_downloaded_once_and_with_progress() {
     let case = Case::new(vec![Answer::Honest]);
     let mut seen = Vec::new();
     let fetched = fetch(&case.dataset, case.folder.path(), &case.options(), &mut |progress| {
@@ -122,7 +121,7 @@ fn a_missing_file_comes_once_and_with_progress() {
     .unwrap();
     let whole = Some(BODY.len() as u64);
     assert!(
-        seen.contains(&(Stage::Download, 36, whole)) && seen.contains(&(Stage::Check, 36, whole)),
+        seen.contains(&(FileStage::Download, 36, whole)) && seen.contains(&(FileStage::Check, 36, whole)),
         "{seen:?}"
     );
     assert_eq!((fetched.files[0].bytes, &fetched.files[0].sha256), (36, &sha256(BODY)));
@@ -130,11 +129,11 @@ fn a_missing_file_comes_once_and_with_progress() {
     assert_eq!(fs::read(case.path("a.bin")).unwrap(), BODY);
     assert_eq!(case.server.requests()[0].header("accept-encoding"), Some("identity"));
     assert_eq!(case.fetch().unwrap(), Fetched::default());
-    assert_eq!(case.server.requests().len(), 1, "what is there is not asked for again");
+    assert_eq!(case.server.requests().len(), 1, "an existing file is not requested again");
 }
 
 #[test]
-fn a_cut_off_download_goes_on_where_it_stopped() {
+fn an_interrupted_download_resumes() {
     let case = Case::new(vec![Answer::Cut(10), Answer::Honest]);
     case.assert_fetched();
     let requests = case.server.requests();
@@ -145,14 +144,14 @@ fn a_cut_off_download_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn progress_renews_the_retries() {
+fn progress_resets_the_retries() {
     let case = Case::new(vec![Answer::Cut(3)]);
     case.assert_fetched();
     assert_eq!(case.server.requests().len(), 12, "36 bytes in threes, with two retries allowed");
 }
 
 #[test]
-fn a_later_run_goes_on_where_an_earlier_one_failed() {
+fn a_later_run_resumes_a_failed_one() {
     let case = Case::new(vec![
         Answer::Cut(10),
         Answer::Status(500),
@@ -169,14 +168,14 @@ fn a_later_run_goes_on_where_an_earlier_one_failed() {
 }
 
 #[test]
-fn a_server_without_ranges_makes_it_start_over() {
+fn without_range_support_a_download_starts_over() {
     let case = Case::new(vec![Answer::Cut(10), Answer::NoRanges]);
     case.assert_fetched();
     assert_eq!(case.server.requests()[1].header("range"), Some("bytes=10-"));
 }
 
 #[test]
-fn a_file_that_changed_on_the_server_is_not_patched_together() {
+fn a_file_that_changed_on_the_server_starts_over() {
     for weak in [false, true] {
         let new = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ9876543210".to_vec();
         let case = Case::unrecorded(vec![
@@ -190,7 +189,7 @@ fn a_file_that_changed_on_the_server_is_not_patched_together() {
         let fetched = case.fetch().unwrap();
         assert_eq!(fs::read(case.path("a.bin")).unwrap(), new, "weak: {weak}");
         assert_eq!(fetched.warnings.len(), 1);
-        let said = format!("a.bin: no checksum is on record; this file has SHA-256 {}", sha256(&new));
+        let said = format!("a.bin: cannot be verified (no known checksum); its SHA-256 is {}", sha256(&new));
         assert_eq!(fetched.warnings[0], said);
         assert_eq!(case.held(), ["a.bin"]);
     }
@@ -205,7 +204,7 @@ fn without_etag_and_checksum_nothing_is_resumed() {
 }
 
 #[test]
-fn a_download_that_was_complete_but_not_yet_named_is_not_repeated() {
+fn a_complete_partial_file_is_not_downloaded_again() {
     for case in [Case::new(vec![Answer::Honest]), Case::unrecorded(vec![Answer::Honest])] {
         fs::create_dir(case.folder.path().join("toy")).unwrap();
         fs::write(case.path("a.bin.part"), BODY).unwrap();
@@ -222,18 +221,18 @@ fn a_wrong_checksum_is_an_error_with_both_hashes_and_leaves_nothing() {
     let error = case.fetch().unwrap_err().to_string();
     assert!(error.contains(&sha256(BODY)) && error.contains(&sha256(b"another")), "{error}");
     assert_eq!(case.held(), Vec::<String>::new());
-    assert_eq!(case.server.requests().len(), 1, "the same bytes would come again");
+    assert_eq!(case.server.requests().len(), 1, "the server would send the same bytes again");
 }
 
 #[test]
-fn errors_of_the_server_pass_or_are_final() {
+fn server_errors_are_retried_or_final() {
     let case = Case::new(vec![Answer::Status(500), Answer::Status(503), Answer::Honest]);
     case.assert_fetched();
     let case = Case::new(vec![Answer::Status(404)]);
     let error = case.fetch().unwrap_err();
     assert!(matches!(error, Error::Download { .. }));
     let said = error.to_string();
-    let advice = format!("put into {}: a.bin", case.folder.path().join("toy").display());
+    let advice = format!("put these files into {}: a.bin", case.folder.path().join("toy").display());
     assert!(
         said.contains("/data/a.bin: the server answered with status 404") && said.contains(&advice),
         "{said}"
@@ -246,7 +245,7 @@ fn errors_of_the_server_pass_or_are_final() {
 }
 
 #[test]
-fn a_stalled_transfer_is_given_up_and_resumed() {
+fn a_stalled_transfer_is_aborted_and_resumed() {
     let case = Case::new(vec![Answer::Stall(7), Answer::Honest]);
     case.assert_fetched();
     assert_eq!(case.server.requests()[1].header("range"), Some("bytes=7-"));
@@ -254,13 +253,13 @@ fn a_stalled_transfer_is_given_up_and_resumed() {
     case.dataset.files[0].bytes = None;
     let begin = Instant::now();
     let error = case.fetch().unwrap_err().to_string();
-    assert!(error.contains("cut off after 0 B"), "{error}");
+    assert!(error.contains("interrupted after 0 B"), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(5));
     assert!(!case.path("a.bin").exists());
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up() {
+fn a_server_that_never_answers_times_out() {
     let case = Case::new(vec![Answer::Silence]);
     let begin = Instant::now();
     let error = case.fetch().unwrap_err().to_string();
@@ -269,16 +268,16 @@ fn a_server_that_never_answers_is_given_up() {
 }
 
 #[test]
-fn a_slow_transfer_that_keeps_moving_is_left_alone() {
+fn a_slow_transfer_is_not_aborted() {
     let case = Case::new(vec![Answer::Slow]);
     let begin = Instant::now();
     case.assert_fetched();
-    assert!(begin.elapsed() > Duration::from_millis(400), "longer than a stall may last");
+    assert!(begin.elapsed() > Duration::from_millis(400), "longer than the stall timeout");
     assert_eq!(case.server.requests().len(), 1);
 }
 
 #[test]
-fn a_body_of_another_length_is_refused() {
+fn a_body_of_the_wrong_length_is_refused() {
     let long = [BODY, b"and more"].concat();
     let case = Case::new(vec![Answer::Change { body: long.clone(), weak: false }]);
     let error = case.fetch().unwrap_err().to_string();
@@ -286,14 +285,14 @@ fn a_body_of_another_length_is_refused() {
     assert_eq!(case.server.requests().len(), 1);
     let case = Case::new(vec![Answer::Unsized(long)]);
     let error = case.fetch().unwrap_err().to_string();
-    assert!(error.contains("more than the 36 bytes"), "{error}");
+    assert!(error.contains("more than 36 bytes"), "{error}");
     assert_eq!(case.held(), Vec::<String>::new());
     let case = Case::new(vec![Answer::Unsized(BODY[..20].to_vec()), Answer::Honest]);
     case.assert_fetched();
 }
 
 #[test]
-fn a_file_of_the_users_own_is_not_overwritten() {
+fn a_file_of_the_user_is_not_overwritten() {
     let case = Case::new(vec![Answer::Honest]);
     fs::create_dir(case.folder.path().join("toy")).unwrap();
     fs::write(case.path("a.bin"), "mine").unwrap();
@@ -304,29 +303,31 @@ fn a_file_of_the_users_own_is_not_overwritten() {
 }
 
 #[test]
-fn an_optional_file_that_cannot_be_had_is_a_warning() {
+fn a_missing_optional_file_is_a_warning() {
     let mut case = Case::new(vec![Answer::Honest]);
     case.dataset.files.insert(0, File { optional: true, ..file("absent.txt", b"?") });
     let fetched = case.fetch().unwrap();
     assert_eq!(fetched.files.len(), 1);
-    assert!(fetched.warnings[0].starts_with("absent.txt, which is optional: "), "{fetched:?}");
+    assert!(fetched.warnings[0].starts_with("optional file absent.txt: "), "{fetched:?}");
     assert!(fetched.warnings[0].contains("status 404"), "{fetched:?}");
     assert_eq!(case.held(), ["a.bin"]);
 }
 
 #[test]
-fn without_a_network_the_error_says_what_to_put_where() {
+fn without_a_network_the_error_says_which_files_to_put_where() {
     let mut case = Case::new(vec![Answer::Honest]);
     case.dataset.files.push(file("b.bin", BODY));
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let options = FetchOptions { base_url: Some(format!("http://{nobody}")), ..case.options() };
     let error = fetch(&case.dataset, case.folder.path(), &options, &mut |_| {}).unwrap_err().to_string();
-    let advice = format!("or put into {}: a.bin, b.bin", case.folder.path().join("toy").display());
+    let advice =
+        format!("or put these files into {}: a.bin, b.bin", case.folder.path().join("toy").display());
     assert!(error.contains(&advice), "{error}");
     case.dataset.files.iter_mut().for_each(|file| file.url = None);
     let error = case.fetch().unwrap_err().to_string();
     assert!(
-        error.starts_with("toy cannot be fetched; put into") && error.contains("a.bin, b.bin"),
+        error.starts_with("toy cannot be downloaded; put these files by us into")
+            && error.contains("a.bin, b.bin"),
         "{error}"
     );
 }
@@ -341,7 +342,7 @@ fn zipped(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn an_archive_is_unpacked_and_removed() {
+fn an_archive_is_extracted_and_deleted() {
     let archive = zipped(&[("arxiv/raw/edge.csv.gz", b"edges"), ("arxiv/split/time/train.csv.gz", b"train")]);
     let server = Server::start(&[("/data/arxiv.zip", &archive)], vec![Answer::Cut(30), Answer::Honest]);
     let member = |name: &str| File { url: None, bytes: None, sha256: None, ..file(name, b"") };
@@ -359,13 +360,10 @@ fn an_archive_is_unpacked_and_removed() {
 }
 
 #[test]
-fn the_published_files_are_those_on_record() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+fn the_published_files_have_the_known_checksums() {
+    let Some(data) = published::folder() else { return };
     for dataset in named::all().iter().filter(|dataset| dataset.expected.measured) {
-        if !dataset.folder(&data).exists() {
-            let folder = dataset.folder(&data);
-            assert!(std::env::var_os("CI").is_none(), "{} is missing", folder.display());
-            eprintln!("skipped: {} is missing", folder.display());
+        if published::present(dataset.folder(&data), "download the dataset").is_none() {
             continue;
         }
         let verified = dataset.verify(&data, &mut |_| {}).unwrap();

@@ -1,10 +1,9 @@
-//! Every reader on files that the original tool wrote.
+//! Every reader on files written by the original tool.
 //!
-//! Fixtures are written by `tests/fixtures/make.py` (numpy, scipy, pandas, pyarrow); the
-//! published datasets are looked for in `../shared/data`. Where either is absent the tests say
-//! that they were skipped, unless `CI` is set: then they fail.
+//! Fixtures are written by `tests/fixtures/make.py` (NumPy, scipy, pandas, pyarrow); the published
+//! datasets are expected in `../shared/data`. Without them the tests are skipped, see `published/mod.rs`.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test fails by panicking and says what it skipped
+#![allow(clippy::unwrap_used)] // a test fails by panicking
 
 #[path = "formats/arrays.rs"]
 mod arrays;
@@ -14,41 +13,28 @@ mod geom_gcn;
 mod matrix_market;
 #[path = "formats/metis_graph.rs"]
 mod metis_graph;
+#[cfg(feature = "parquet")]
 #[path = "formats/outputs.rs"]
 mod outputs;
+#[cfg(feature = "parquet")]
 #[path = "formats/parquet.rs"]
 mod parquet;
 #[path = "formats/planetoid.rs"]
 mod planetoid;
+mod published;
+#[cfg(feature = "parquet")]
 #[path = "formats/tables.rs"]
 mod tables;
 
-#[cfg(feature = "parquet")]
-#[cfg(feature = "parquet")]
-#[cfg(feature = "parquet")]
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// A file made by `tests/fixtures/make.py`, or `None` with a word about it.
-#[allow(dead_code)]
+/// A file made by `tests/fixtures/make.py`.
 fn fixture(name: &str) -> Option<PathBuf> {
-    present(root().join("target/fixtures").join(name), "run tests/fixtures/make.py")
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fixtures");
+    published::present(fixtures.join(name), "run tests/fixtures/make.py")
 }
 
-/// A folder of the published datasets, or `None` with a word about it.
-#[allow(dead_code)]
-fn published(name: &str) -> Option<PathBuf> {
-    present(root().join("../shared/data").join(name), "the published datasets are not here")
-}
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn present(path: PathBuf, why: &str) -> Option<PathBuf> {
-    if path.exists() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("CI").is_none(), "{} is missing: {why}", path.display());
-    eprintln!("skipped: {} is missing: {why}", path.display());
-    None
+/// The folder of a published dataset.
+fn dataset(name: &str) -> Option<PathBuf> {
+    published::present(published::folder()?.join(name), "download the dataset")
 }

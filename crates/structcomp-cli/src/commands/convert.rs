@@ -1,7 +1,7 @@
-//! `structcomp convert`: a dataset in, another format out.
+//! `structcomp convert`: a dataset in another format.
 
 use crate::{
-    args::{Common, Reading},
+    args::{Common, Preparing, Reading, one_of},
     terminal,
 };
 use anyhow::{Result, bail};
@@ -13,34 +13,36 @@ use structcomp::{Dataset, Export, Normalization, Propagation, human_bytes};
 #[derive(Args)]
 #[command(args_override_self = true)]
 #[command(after_help = "Examples:
-  structcomp convert edges.csv.gz graph.scg              a graph to be mapped
+  structcomp convert edges.csv.gz graph.scg              a graph that is mapped, not parsed
   structcomp convert cora cora-folder                    graph, features, labels and splits
   structcomp convert z.npy z.parquet                     a matrix for a vector database
   structcomp convert cora features.parquet
-  structcomp convert cora smooth.npy --hops 2            the features after two hops, untrained
-  structcomp convert cora noisy --random-edges 527       the graph with a tenth more edges
+  structcomp convert cora smooth.npy --hops 2            the features after two hops
+  structcomp convert cora noisy --random-edges 527       the graph with 527 more edges
   structcomp convert graph.scg edges.csv --part edges")]
 pub(crate) struct Convert {
-    /// A dataset's name, a file, a folder, or a synthetic size
+    /// Name of a dataset, file, folder, or name of a synthetic graph
     #[arg(value_name = "IN")]
     input: String,
-    /// What to write: graph.scg, a matrix (.npy, .parquet, .csv, .tsv; .gz and .zst too), or a folder
+    /// File or folder to write: a graph (.scg), a table (.npy, .parquet, .csv, .tsv; also .gz, .zst), or a folder
     #[arg(value_name = "OUT")]
     output: PathBuf,
-    /// Which part to write into a table [default: features where there are some, else edges]
+    /// Which part a table holds [default: the features, or the edges if there are none]
     #[arg(long, value_name = "PART")]
     part: Option<Part>,
-    /// Replace the features X by Â^K X, that is spread them over K hops
+    /// Replace the features X by Â^K X: propagate them over K hops
     #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     hops: u32,
-    /// How --hops weighs neighbours: D^-1/2 (A+I) D^-1/2, or D^-1 (A+I)
-    #[arg(long, value_name = "KIND", default_value = "symmetric")]
-    normalization: Weighing,
-    /// Add this many random edges between nodes that were not adjacent
+    /// Normalisation for --hops: D^-1/2 (A+I) D^-1/2 (symmetric) or D^-1 (A+I) (row)
+    #[arg(long, value_name = "KIND", default_value = "symmetric", value_parser = one_of::<Normalization>(&["symmetric", "row"]))]
+    normalization: Normalization,
+    /// Number of random edges to add between nodes that are not adjacent
     #[arg(long, value_name = "N", default_value_t = 0)]
     random_edges: usize,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    preparing: Preparing,
     #[command(flatten)]
     common: Common,
 }
@@ -51,14 +53,8 @@ enum Part {
     Edges,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Weighing {
-    Symmetric,
-    Row,
-}
-
 #[derive(Serialize)]
-struct Report {
+struct ConvertReport {
     output: PathBuf,
     written: &'static str,
     bytes: u64,
@@ -76,29 +72,29 @@ impl Convert {
         });
         let written = match self.reading.table(&self.input, part, &self.common)? {
             Some(_) if self.hops > 0 || self.random_edges > 0 => {
-                bail!("{} is a matrix without a graph, so it has neither edges nor hops", self.input)
+                bail!("{} is a table without a graph; leave out --hops and --random-edges", self.input)
             }
-            Some(table) => table.export(&self.output)?,
+            Some(mut table) => {
+                self.preparing.apply_to_table(&mut table, &self.common)?;
+                table.export(&self.output)?
+            }
             None => {
-                self.changed(self.reading.load(&self.input, &self.common)?)?.export(&self.output, part)?
+                let mut dataset = self.reading.load(&self.input, &self.common)?;
+                self.preparing.apply(&mut dataset, &self.common)?;
+                self.changed(dataset)?.export(&self.output, part)?
             }
         };
         spinner.finish_and_clear();
-        let report = Report {
+        let report = ConvertReport {
             output: self.output.clone(),
             written,
             bytes: size_on_disk(&self.output),
             seconds: started.elapsed().as_secs_f64(),
         };
-        match self.common.json {
-            true => terminal::print_json(&report),
-            false => terminal::print(&format!(
-                "{}: {written}, {} in {:.3} s\n",
-                self.output.display(),
-                human_bytes(report.bytes),
-                report.seconds
-            )),
-        }
+        self.common.print(&report, || {
+            let (bytes, seconds) = (human_bytes(report.bytes), report.seconds);
+            format!("{}: {written}, {bytes} in {seconds:.3} s\n", self.output.display())
+        })
     }
 }
 
@@ -110,16 +106,11 @@ impl Convert {
         }
         if self.hops > 0 {
             let Some(features) = &dataset.features else {
-                bail!("{} has no features to spread; --stand-in makes some", dataset.name)
+                bail!("{} has no features to propagate; --stand-in makes some from the graph", dataset.name)
             };
-            let normalization = match self.normalization {
-                Weighing::Symmetric => Normalization::Symmetric,
-                Weighing::Row => Normalization::Row,
-            };
-            let spread =
-                Propagation::new(&dataset.graph, normalization).power(features, self.hops as usize)?;
-            dataset.features = Some(spread);
-            dataset.source.notes.push(format!("the features were spread over {} hops", self.hops));
+            let propagation = Propagation::new(&dataset.graph, self.normalization);
+            dataset.features = Some(propagation.power(features, self.hops as usize)?);
+            dataset.source.notes.push(format!("the features were propagated over {} hops", self.hops));
         }
         Ok(dataset)
     }

@@ -1,26 +1,27 @@
-//! `structcomp embed`: weights on a graph, also on one that was not trained on.
+//! `structcomp embed`: a saved model on a graph, including graphs it was not trained on.
 
-use super::training::Lap;
 use crate::{
     args::{Common, Input},
-    terminal::{self, Lines, grouped},
+    terminal::{self, Lap, Lines, grouped},
 };
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use structcomp::{DataSummary, Dataset, Dense, MatrixLayout, MatrixWriter, Weights, peak_rss_bytes};
+use structcomp::{DataSummary, Dataset, Dense, Fitted, MatrixLayout, MatrixWriter, peak_rss_bytes};
 
 #[derive(Args)]
 #[command(args_override_self = true)]
-#[command(after_help = "Examples:
-  structcomp embed cora --weights w.safetensors --out z.npy
-  structcomp embed --edges new.csv --features x.npy --weights w.safetensors --out z.parquet")]
+#[command(after_help = "The model prepares features as it did for training.
+
+Examples:
+  structcomp embed cora --weights model.safetensors --out z.npy
+  structcomp embed --edges new.csv --features x.npy --weights model.safetensors --out z.parquet")]
 pub(crate) struct Embed {
-    /// The weights, as 'structcomp train' writes them
+    /// The model file, as 'structcomp train' and 'structcomp run' write it
     #[arg(long, value_name = "FILE.safetensors")]
     weights: PathBuf,
-    /// The embedding to write: .npy, .parquet or .csv
+    /// The embedding to write: .npy, .parquet, .csv or .tsv
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     #[command(flatten)]
@@ -30,22 +31,22 @@ pub(crate) struct Embed {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct EmbedReport {
     data: DataSummary,
-    /// What the weights were trained on, and whether it was this data.
+    /// The data that the model was trained on, and whether its graph is this one.
     trained_on: String,
     same_data: bool,
     model: &'static str,
     rows: usize,
     cols: usize,
     out: PathBuf,
-    seconds: Seconds,
+    seconds: EmbedSeconds,
     peak_rss_bytes: Option<u64>,
     version: &'static str,
 }
 
 #[derive(Serialize)]
-struct Seconds {
+struct EmbedSeconds {
     load: f64,
     embed: f64,
 }
@@ -54,30 +55,33 @@ impl Embed {
     pub(crate) fn run(&self) -> Result<()> {
         self.common.start()?;
         let mut lap = Lap::default();
-        let weights = Weights::load(&self.weights)?;
+        let fitted = Fitted::load(&self.weights)?;
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
-        let dataset = self.input.load(&self.common)?;
-        let Some(features) = &dataset.features else {
-            bail!("{} has no features to embed; the weights take {}", dataset.name, weights.encoder.inputs())
-        };
+        let mut dataset = self.input.load(&self.common)?;
+        if let (None, Some(takes)) = (&dataset.features, fitted.takes_features()) {
+            bail!(
+                "{} has no features, but the model takes {takes} per node; --features adds some",
+                dataset.name
+            );
+        }
+        dataset.source.notes.extend(fitted.settings.prepare.note(&dataset));
         let load = lap.time();
         spinner.set_message("embedding the graph".to_owned());
-        let (rows, cols) = (dataset.graph.nodes(), weights.encoder.outputs());
+        let (rows, cols) = (dataset.graph.nodes(), fitted.outputs());
         let layout = MatrixLayout { rows, cols, ids: &dataset.ids, labels: None, column: "embedding" };
         let mut writer = MatrixWriter::create(&self.out, layout)?;
-        weights.encoder.embed_rows(&dataset.graph, features, |rows| writer.push_rows(rows))?;
+        fitted.embed_rows(&dataset, |rows| writer.push_rows(rows))?;
         writer.finish()?;
         let embed = lap.time();
-        let data = dataset.summary()?.data;
-        let report = Report {
-            same_data: data.sha256 == weights.origin.sha256,
-            data,
-            trained_on: weights.origin.data,
-            model: weights.origin.training.model.name(),
+        let report = EmbedReport {
+            data: dataset.summary()?.data,
+            same_data: fitted.saw(&dataset),
+            model: fitted.settings.training.model.name(),
+            trained_on: fitted.trained_on.data,
             rows,
             cols,
             out: self.out.clone(),
-            seconds: Seconds { load, embed },
+            seconds: EmbedSeconds { load, embed },
             peak_rss_bytes: peak_rss_bytes(),
             version: env!("CARGO_PKG_VERSION"),
         };
@@ -86,23 +90,24 @@ impl Embed {
     }
 }
 
-impl Report {
+impl EmbedReport {
     fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.data_title(&self.data, &format!("embedding by {}", self.model));
         let origin = match self.same_data {
-            true => "the weights were trained on this data".to_owned(),
-            false => format!("the weights were trained on other data ({})", self.trained_on),
+            true => "trained on this graph".to_owned(),
+            false => format!("trained on another graph ({})", self.trained_on),
         };
-        lines.row("rows", grouped(self.rows as u64), format!("of {} numbers; {origin}", self.cols));
-        let Seconds { load, embed } = &self.seconds;
-        lines.row("seconds", format!("{:.3}", load + embed), format!("load {load:.3}, embed {embed:.3}"));
-        lines.row("embedding", self.out.display().to_string(), String::new());
+        lines.row("dimension", grouped(self.cols), format!("{} rows; {origin}", grouped(self.rows)));
+        let EmbedSeconds { load, embed } = self.seconds;
+        lines.seconds(load + embed, &[("load", load), ("embed", embed)]);
+        lines.memory(self.peak_rss_bytes);
+        lines.row("embedding", String::new(), self.out.display().to_string());
         lines.text
     }
 }
 
-/// Writes an embedding row by row, with the ids where the format has room for them.
+/// Writes an embedding with the ids of its rows, if the format has a place for them.
 pub(super) fn write_embedding(path: &Path, embedding: &Dense, dataset: &Dataset) -> Result<()> {
     let (rows, cols) = (embedding.rows(), embedding.cols());
     let layout = MatrixLayout { rows, cols, ids: &dataset.ids, labels: None, column: "embedding" };

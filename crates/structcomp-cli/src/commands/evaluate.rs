@@ -1,9 +1,9 @@
-//! `structcomp evaluate`: what an embedding made anywhere is worth, beside no training at all.
+//! `structcomp evaluate`: the accuracy of an existing embedding, next to controls without training.
 
-use super::info::choose_splits;
-use super::judged::{self, Judged};
+use super::judgement::Judgement;
+use super::splits;
 use crate::{
-    args::{Common, Input},
+    args::{Common, Input, Preparing},
     terminal::{self, Lines, grouped},
 };
 use anyhow::{Result, bail};
@@ -11,59 +11,58 @@ use clap::Args;
 use serde::Serialize;
 use std::{path::PathBuf, time::Instant};
 use structcomp::{
-    Accuracy, Agreement, Dataset, Features, KMeans, Labels, Normalization, Probe, Propagation, SplitSet,
-    human_bytes, peak_rss_bytes,
+    Agreement, ByControl, Controls, Dataset, Features, KMeans, Labels, Probe, SplitSet, peak_rss_bytes,
 };
 
 #[derive(Args)]
 #[command(args_override_self = true)]
-#[command(next_help_heading = "Judging")]
+#[command(next_help_heading = "Evaluation")]
 #[command(
-    after_help = "Links are judged by 'structcomp run --links': edges must be held out before an embedding is made.
+    after_help = "For link prediction, use 'structcomp run --links': edges must be held out before training.
 
 Examples:
-  structcomp evaluate cora --embedding cora-sce/embedding.npy
+  structcomp evaluate cora --embedding results/embedding.npy
   structcomp evaluate cora --embedding z.npy --splits authors.txt --clustering --json
   structcomp evaluate chameleon --embedding z.npy --probe softmax --splits geom-gcn
   structcomp evaluate --edges edges.csv --labels y.csv --embedding z.parquet"
 )]
 pub(crate) struct Evaluate {
-    /// The embedding, a row a node: .npy, .npz, .mtx, .parquet, .csv or .tsv; rows with ids are joined by id
+    /// The embedding, one row per node: .npy, .npz, .mtx, .parquet, .csv or .tsv; rows with ids are joined by id
     #[arg(long, short, value_name = "FILE")]
     embedding: PathBuf,
-    /// What learns from the embedding: logistic (the paper's small data), mlp (its large data) or softmax
-    /// (its heterophilous data)
+    /// Classifier: logistic (the paper's choice for small datasets), mlp (large ones) or softmax
+    /// (heterophilous ones)
     #[arg(long, value_name = "PROBE", default_value = "logistic", value_parser = clap::builder::PossibleValuesParser::new(Probe::NAMES), hide_possible_values = true)]
     probe: String,
-    /// Splits to judge by: random20, one that came with the data, or a file of indices
+    /// Splits: random20, those of the dataset by name, or a file of node indices
     #[arg(long, value_name = "SPLITS", default_value = "random20")]
     splits: String,
-    /// How many random splits to make [default: 50], or how often mlp and softmax learn from a single split
-    /// [default: 10]
+    /// Number of random splits [default: 50], or of runs of mlp and softmax on a single split [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: Option<u32>,
-    /// Also find as many clusters as there are classes by k-means, and compare them
+    /// Also compare k-means clusters with the classes
     #[arg(long)]
     clustering: bool,
-    /// Not possible with a finished embedding; says what to do instead
+    /// Not possible with an existing embedding; the error says what to do instead
     #[arg(long, hide = true, num_args = 0..=1)]
     links: Option<Option<String>>,
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
+    preparing: Preparing,
+    #[command(flatten)]
     common: Common,
 }
 
 #[derive(Serialize)]
-struct Report {
+struct EvaluateReport {
     data: structcomp::DataSummary,
-    embedding: Embedding,
-    accuracy: Judged,
+    embedding: EmbeddingFile,
+    #[serde(flatten)]
+    judgement: Judgement,
     #[serde(skip_serializing_if = "Option::is_none")]
-    untrained: Option<Untrained>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    clustering: Option<Clusters>,
-    seconds: Seconds,
+    clustering: Option<ClusteringReport>,
+    seconds: EvaluateSeconds,
     peak_rss_bytes: Option<u64>,
     seed: u64,
     threads: usize,
@@ -71,37 +70,24 @@ struct Report {
 }
 
 #[derive(Serialize)]
-struct Embedding {
+struct EmbeddingFile {
     file: PathBuf,
     rows: usize,
     cols: usize,
 }
 
-/// The same probe on the same splits without training.
+/// How well k-means finds the classes.
 #[derive(Serialize)]
-struct Untrained {
-    features: Accuracy,
-    propagated: Accuracy,
-}
-
-/// k-means beside the classes.
-#[derive(Serialize)]
-struct Clusters {
+struct ClusteringReport {
     clusters: usize,
     #[serde(flatten)]
     agreement: Agreement,
     #[serde(skip_serializing_if = "Option::is_none")]
-    untrained: Option<UntrainedClusters>,
+    untrained: Option<ByControl<Agreement>>,
 }
 
 #[derive(Serialize)]
-struct UntrainedClusters {
-    features: Agreement,
-    propagated: Agreement,
-}
-
-#[derive(Serialize)]
-struct Seconds {
+struct EvaluateSeconds {
     load: f64,
     evaluate: f64,
     total: f64,
@@ -111,60 +97,43 @@ impl Evaluate {
     pub(crate) fn run(&self) -> Result<()> {
         if self.links.is_some() {
             bail!(
-                "links cannot be judged with a finished embedding, which has seen them; 'structcomp run --links' holds edges out before it partitions and trains"
+                "an existing embedding has seen all edges; 'structcomp run --links' holds some out before training"
             );
         }
         self.common.start()?;
         let started = Instant::now();
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
-        let dataset = self.input.load(&self.common)?;
+        let mut dataset = self.input.load(&self.common)?;
+        self.preparing.apply(&mut dataset, &self.common)?;
         let Some(labels) = dataset.labels.as_ref().filter(|labels| labels.classes() > 0) else {
-            bail!("{} has no labels to judge an embedding by; give some with --labels FILE", dataset.name)
+            bail!("{} has no labels to evaluate by; --labels adds some", dataset.name)
         };
         let embedding = self.input.embedding(&self.embedding, &dataset, &self.common)?;
         let probe = Probe::named(&self.probe, &dataset.name)?;
         let splits = self.splits(&dataset, &probe)?;
         let load = started.elapsed().as_secs_f64();
 
-        spinner.set_message(format!("judging by {probe}"));
-        let seed = self.common.seed();
-        let judge = |x: &Features| probe.classify(x, labels, &splits, seed);
-        let accuracy = judge(&embedding)?;
-        let propagated = match &dataset.features {
-            Some(x) => Some(Propagation::new(&dataset.graph, Normalization::Symmetric).power(x, 2)?),
-            None => None,
-        };
-        let controls = dataset.features.as_ref().zip(propagated.as_ref());
-        let untrained = match controls {
-            Some((x, spread)) => Some(Untrained { features: judge(x)?, propagated: judge(spread)? }),
-            None => None,
-        };
+        spinner.set_message(format!("evaluating with {probe}"));
+        let controls = dataset.features.as_ref().map(|x| Controls::of_features(&dataset.graph, x));
+        let on = (labels, &splits);
+        let judgement = Judgement::of(&embedding, controls.as_ref(), &probe, on, self.common.seed())?;
         let clustering = match self.clustering {
             true => {
-                spinner.set_message("clustering by k-means".to_owned());
-                Some(self.cluster(&embedding, controls, labels)?)
+                spinner.set_message("clustering with k-means".to_owned());
+                Some(self.cluster(&embedding, controls.as_ref(), labels)?)
             }
             false => None,
         };
         let total = started.elapsed().as_secs_f64();
-        let report = Report {
+        let (rows, cols) = (embedding.rows(), embedding.cols());
+        let report = EvaluateReport {
             data: dataset.summary()?.data,
-            embedding: Embedding {
-                file: self.embedding.clone(),
-                rows: embedding.rows(),
-                cols: embedding.cols(),
-            },
-            accuracy: Judged::new(
-                accuracy,
-                &splits,
-                &probe,
-                untrained.as_ref().map(|untrained| (&untrained.features, &untrained.propagated)),
-            )?,
-            untrained,
+            embedding: EmbeddingFile { file: self.embedding.clone(), rows, cols },
+            judgement,
             clustering,
-            seconds: Seconds { load, evaluate: total - load, total },
+            seconds: EvaluateSeconds { load, evaluate: total - load, total },
             peak_rss_bytes: peak_rss_bytes(),
-            seed: seed.0,
+            seed: self.common.seed().0,
             threads: rayon::current_num_threads(),
             version: env!("CARGO_PKG_VERSION"),
         };
@@ -172,10 +141,10 @@ impl Evaluate {
         self.common.print(&report, || report.text(labels))
     }
 
-    /// The splits; a single one many times over where each time is another draw.
+    /// The splits; a single one is repeated for probes that depend on the seed.
     fn splits(&self, dataset: &Dataset, probe: &Probe) -> Result<SplitSet> {
         let runs = |default: usize| self.runs.map_or(default, |runs| runs as usize);
-        let mut set = choose_splits(dataset, &self.splits, runs(50), self.common.seed())?;
+        let mut set = splits::choose(dataset, &self.splits, runs(50), self.common.seed())?;
         if let ([only], true) = (&set.splits[..], probe.draws()) {
             set.splits = vec![only.clone(); runs(10)];
         }
@@ -185,74 +154,45 @@ impl Evaluate {
     fn cluster(
         &self,
         embedding: &Features,
-        controls: Option<(&Features, &Features)>,
+        controls: Option<&Controls>,
         labels: &Labels,
-    ) -> Result<Clusters> {
-        let kmeans = KMeans { clusters: labels.classes(), ..KMeans::default() };
-        let agreement = |x: &Features| Agreement::of(&kmeans.cluster(x, self.common.seed())?.of, labels);
-        let untrained = match controls {
-            Some((x, spread)) => {
-                Some(UntrainedClusters { features: agreement(x)?, propagated: agreement(spread)? })
-            }
-            None => None,
-        };
-        Ok(Clusters { clusters: kmeans.clusters, agreement: agreement(embedding)?, untrained })
+    ) -> Result<ClusteringReport> {
+        let (clusters, seed) = (labels.classes(), self.common.seed());
+        let kmeans = KMeans { clusters, ..KMeans::default() };
+        let agreement = Agreement::of(&kmeans.cluster(embedding, seed)?.of, labels)?;
+        let untrained = controls.map(|controls| controls.cluster(&kmeans, labels, seed)).transpose()?;
+        Ok(ClusteringReport { clusters, agreement, untrained })
     }
 }
 
-impl Report {
+impl EvaluateReport {
     fn text(&self, labels: &Labels) -> String {
         let mut lines = Lines::default();
         let synthetic = if self.data.synthetic { " (synthetic)" } else { "" };
-        let Embedding { file, rows, cols } = &self.embedding;
+        let EmbeddingFile { file, rows, cols } = &self.embedding;
         lines.title(
             &format!("{}{synthetic}: {}", self.data.name, file.display()),
-            &format!("({} nodes, {} numbers each)", grouped(*rows as u64), grouped(*cols as u64)),
+            &format!("({} nodes, dimension {})", grouped(*rows), grouped(*cols)),
         );
-        let Judged { accuracy, splits, classifier, against_features, against_propagated, small_classes } =
-            &self.accuracy;
-        let about = format!("% of test nodes right, {} runs ({splits})", accuracy.runs);
-        judged::accuracy_row(&mut lines, "accuracy", accuracy, about);
-        match &self.untrained {
-            Some(Untrained { features, propagated }) => {
-                judged::accuracy_row(&mut lines, "  X", features, "the features alone".into());
-                judged::accuracy_row(&mut lines, "  Â²X", propagated, "two hops, no training".into());
-            }
-            None => lines.row(
-                "  X, Â²X",
-                "none".into(),
-                "there are no features to compare with; --features or --stand-in gives some".into(),
-            ),
+        self.judgement.rows(&mut lines);
+        if self.judgement.untrained.is_none() {
+            let about = "there are no features; --features or --stand-in adds some";
+            lines.row("controls", "none".into(), about.into());
         }
-        for (against, name) in [(against_propagated, "Â²X"), (against_features, "X")] {
-            against.as_ref().into_iter().for_each(|comparison| judged::verdict(&mut lines, name, comparison));
-        }
-        lines.row("by", String::new(), classifier.clone());
-        for &(class, nodes) in small_classes {
-            let name = labels.names().and_then(|names| names.get(class as usize));
-            let name = name.map_or_else(|| class.to_string(), |name| format!("'{name}'"));
-            let half = nodes / 2;
-            lines.row(
-                "note",
-                String::new(),
-                format!("class {name} has {nodes} nodes only; {half} of them are learnt from"),
-            );
-        }
-        if let Some(Clusters { clusters, agreement, untrained }) = &self.clustering {
-            let mut row = |label: &str, Agreement { nmi, ari }: &Agreement, about: String| {
+        lines.row("classifier", String::new(), self.judgement.accuracy.classifier.clone());
+        self.judgement.notes(&mut lines, labels);
+        if let Some(ClusteringReport { clusters, agreement, untrained }) = &self.clustering {
+            let mut row = |label: &str, Agreement { nmi, ari }: &Agreement, about: &str| {
                 lines.row(label, format!("{nmi:.3}"), format!("NMI, ARI {ari:.3}{about}"));
             };
-            row("clusters", agreement, format!(", {clusters} by k-means beside the classes"));
-            if let Some(UntrainedClusters { features, propagated }) = untrained {
-                row("  X", features, String::new());
-                row("  Â²X", propagated, String::new());
+            row("clustering", agreement, &format!(", {clusters} clusters by k-means"));
+            for (control, agreement) in untrained.iter().flat_map(ByControl::iter) {
+                row(&format!("  {}", control.label), agreement, "");
             }
         }
-        let Seconds { load, evaluate, total } = &self.seconds;
-        lines.row("seconds", format!("{total:.3}"), format!("load {load:.3}, evaluate {evaluate:.3}"));
-        if let Some(bytes) = self.peak_rss_bytes {
-            lines.row("memory", human_bytes(bytes), "at most".into());
-        }
+        let EvaluateSeconds { load, evaluate, total } = self.seconds;
+        lines.seconds(total, &[("load", load), ("evaluate", evaluate)]);
+        lines.memory(self.peak_rss_bytes);
         lines.text
     }
 }

@@ -1,6 +1,9 @@
-//! `structcomp generate`: synthetic graphs, written without holding them in memory.
+//! `structcomp generate`: synthetic graphs, written as they are generated.
 
-use crate::{args::Common, terminal};
+use crate::{
+    args::Common,
+    terminal::{self, grouped},
+};
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
@@ -14,46 +17,46 @@ use structcomp::data::{FeatureKind, Synthetic};
   structcomp generate synthetic-arxiv --out arxiv --seed 1
   structcomp generate demo --nodes 100000 --edges 800000 --homophily 0.6 --out mine")]
 pub(crate) struct Generate {
-    /// demo, synthetic-arxiv, synthetic-products or synthetic-papers100m
+    /// Which graph: demo, synthetic-arxiv, synthetic-products or synthetic-papers100m
     #[arg(value_name = "NAME", default_value = "demo")]
     name: String,
-    /// The folder to write
+    /// Folder to write
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Nodes
+    /// Number of nodes
     #[arg(long, value_name = "N")]
     nodes: Option<usize>,
-    /// Undirected edges, to within 1 %
+    /// Number of undirected edges, to within 1 %
     #[arg(long, value_name = "N")]
     edges: Option<usize>,
-    /// Classes
+    /// Number of classes
     #[arg(long, value_name = "N")]
     classes: Option<usize>,
-    /// The share of edges that join nodes of one class
+    /// Share of edges between nodes of the same class
     #[arg(long, value_name = "SHARE")]
     homophily: Option<f64>,
-    /// The share of the features that tells nothing about the class
+    /// Share of the features that is noise, independent of the class
     #[arg(long, value_name = "SHARE")]
     feature_noise: Option<f64>,
-    /// Nodes without any edge
+    /// Number of isolated nodes
     #[arg(long, value_name = "N")]
     isolated: Option<usize>,
-    /// The exponent of the power law of degrees, over 2; smaller is heavier
+    /// Exponent of the power law of degrees, above 2; smaller values have heavier tails
     #[arg(long, value_name = "X")]
     degree_exponent: Option<f64>,
-    /// The most edges a node may have
+    /// Largest degree
     #[arg(long, value_name = "N")]
     max_degree: Option<usize>,
-    /// Nodes of a community, about
+    /// Average size of a community
     #[arg(long, value_name = "N")]
     community: Option<usize>,
-    /// The share of nodes whose label is withheld
+    /// Share of nodes without a label
     #[arg(long, value_name = "SHARE")]
     unlabelled: Option<f64>,
-    /// Sparse features: words of a vocabulary of this size
+    /// Sparse features: bags of words from a vocabulary of this size
     #[arg(long, value_name = "N", conflicts_with = "gaussian")]
     words: Option<usize>,
-    /// Dense features: this many normal numbers a node
+    /// Dense features: this many Gaussian values per node
     #[arg(long, value_name = "N")]
     gaussian: Option<usize>,
     #[command(flatten)]
@@ -61,7 +64,7 @@ pub(crate) struct Generate {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct GenerateReport {
     name: String,
     synthetic: bool,
     out: PathBuf,
@@ -84,7 +87,7 @@ impl Generate {
             bar.set_position(done);
         })?;
         bar.finish_and_clear();
-        let report = Report {
+        let report = GenerateReport {
             name: model.name,
             synthetic: true,
             out: self.out.clone(),
@@ -94,21 +97,15 @@ impl Generate {
             seconds: started.elapsed().as_secs_f64(),
             peak_rss_bytes: structcomp::peak_rss_bytes(),
         };
-        match self.common.json {
-            true => terminal::print_json(&report),
-            false => terminal::print(&format!(
-                "{}: synthetic, {} nodes, {} edges in {:.2} s\n",
-                report.out.display(),
-                terminal::grouped(report.nodes as u64),
-                terminal::grouped(report.edges),
-                report.seconds
-            )),
-        }
+        self.common.print(&report, || {
+            let (nodes, edges, seconds) = (grouped(report.nodes), grouped(report.edges), report.seconds);
+            format!("{}: synthetic, {nodes} nodes, {edges} edges in {seconds:.2} s\n", report.out.display())
+        })
     }
 
     fn model(&self) -> Result<Synthetic> {
         let Some(mut model) = Synthetic::named(&self.name) else {
-            bail!("there is no synthetic graph '{}'; known are {}", self.name, Synthetic::NAMES.join(", "));
+            bail!("unknown synthetic graph '{}'; use one of {}", self.name, Synthetic::NAMES.join(", "));
         };
         fn set<T>(field: &mut T, value: Option<T>) {
             if let Some(value) = value {

@@ -1,4 +1,4 @@
-//! `structcomp reproduce`: a table or figure of the paper, made anew.
+//! `structcomp reproduce`: reruns a table or figure of the paper.
 
 use super::{run::can_write, training::interrupts};
 use crate::{
@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use structcomp::reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction, Tally, measure};
+use structcomp_reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction, Tally, measure};
 
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -17,8 +17,8 @@ use structcomp::reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction,
     after_help = "Experiments: small, time-memory, noise, deep, partitioners, recent, heterophilous, compression,
 loss-trend, inductive, theory, recipe, and all.
 
-Every finished cell is a file below DIR/cells, so the same command goes on where it was stopped.
-Cells run side by side as far as --memory allows; one that takes more runs alone, and is named.
+Every finished cell is a file below DIR/cells, so that interrupted runs resume.
+Cells run in parallel as far as --memory allows; one that needs more runs alone.
 
 Examples:
   structcomp reproduce small --mode structcomp
@@ -26,29 +26,28 @@ Examples:
   structcomp reproduce all --seeds 1 --out quick"
 )]
 pub(crate) struct Reproduce {
-    /// Which experiment
+    /// The experiment
     #[arg(value_parser = known)]
     experiment: String,
-    /// Training seeds of a cell
+    /// Training seeds per cell
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: u32,
-    /// Splits of a seed
+    /// Splits per seed
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
-    /// Only cells whose name holds this, such as cora, grace or cora/grace
+    /// Only cells whose name contains this, such as cora, grace or cora/grace
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Only training on clusters, or only on the whole graph
     #[arg(long, value_name = "MODE", default_value = "both")]
     mode: Choice,
-    /// Do finished cells again
+    /// Run finished cells again
     #[arg(long)]
-    anew: bool,
-    /// A folder for the cells, index.html, results.md, results.json and the figures
+    redo: bool,
+    /// Folder for the cells, index.html, results.md, results.json and the figures
     #[arg(long, short, value_name = "DIR", default_value = "reproduction")]
     out: PathBuf,
-    /// Write the Markdown here as well, its figures in a folder beside it; what the file has of other
-    /// experiments stays
+    /// Also write the Markdown here, with figures in a folder next to it; sections of other experiments are kept
     #[arg(long, value_name = "FILE.md")]
     markdown: Option<PathBuf>,
     #[command(flatten)]
@@ -62,7 +61,7 @@ enum Choice {
     Full,
 }
 
-/// Trains as told and prints what it cost; `reproduce time-memory` starts it.
+/// Measures one training in this process; `reproduce time-memory` runs it.
 #[derive(Args)]
 pub(crate) struct MeasureTraining {
     request: String,
@@ -77,7 +76,7 @@ impl MeasureTraining {
     }
 }
 
-/// What was done, for machines; the numbers are in `results.json`.
+/// The result as JSON; the numbers are in `results.json`.
 #[derive(Serialize)]
 struct Summary {
     finished: usize,
@@ -90,7 +89,7 @@ struct Summary {
 impl Reproduce {
     pub(crate) fn run(&self) -> Result<()> {
         self.common.start()?;
-        let experiments = Experiment::named(&self.experiment)?;
+        let experiments = Experiment::select(&[&self.experiment])?;
         let plan = Reproduction {
             experiments: experiments.clone(),
             out: self.out.clone(),
@@ -104,15 +103,15 @@ impl Reproduce {
                 Choice::Structcomp => Some(Mode::Structcomp),
                 Choice::Full => Some(Mode::Full),
             },
-            anew: self.anew,
+            redo: self.redo,
             budget: self.common.budget(),
-            program: Some(std::env::current_exe()?),
+            measure_command: vec![std::env::current_exe()?.into(), "measure-training".into()],
         }
         .plan()?;
         can_write(&self.out)?;
         if let Some(path) = &self.markdown {
             if path.is_dir() {
-                bail!("--markdown {}: is a folder; name a file to write", path.display());
+                bail!("--markdown {} is a folder; expected a file", path.display());
             }
             can_write(path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")))?;
         }
@@ -132,19 +131,19 @@ impl Reproduce {
         };
         let page = self.out.join("index.html");
         self.common
-            .print(&summary, || report.text(&experiments) + &format!("All of it: {}\n", page.display()))?;
+            .print(&summary, || report.text(&experiments) + &format!("Full report: {}\n", page.display()))?;
         match (tally.interrupted, &summary.failed[..]) {
-            (true, _) if self.anew => bail!("stopped; the cells that are finished are kept"),
-            (true, _) => bail!("stopped; the same command goes on from here"),
+            (true, _) if self.redo => bail!("interrupted; finished cells are kept"),
+            (true, _) => bail!("interrupted; run the same command to resume"),
             (false, []) => Ok(()),
-            (false, [(cell, error)]) => bail!("a cell failed, {cell}: {error}"),
+            (false, [(cell, error)]) => bail!("{cell} failed: {error}"),
             (false, [(cell, error), ..]) => {
-                bail!("{} cells failed, the first {cell}: {error}", summary.failed.len())
+                bail!("{} cells failed; the first is {cell}: {error}", summary.failed.len())
             }
         }
     }
 
-    /// How much there is to do.
+    /// Says how much there is to run.
     fn say(&self, plan: &Plan) {
         if self.common.quiet {
             return;
@@ -153,11 +152,11 @@ impl Reproduce {
         let (to_do, done) = (plan.to_do(), plan.finished);
         let left = match to_do {
             0 => String::new(),
-            _ => format!("; this will take about {}", about(plan.expected_seconds())),
+            _ => format!("; expected time: {}", about(plan.expected_seconds())),
         };
         let cells = if to_do == 1 { "cell" } else { "cells" };
         let [to_do, done] = [to_do, done].map(|count| grouped(count as u64));
-        terminal::tell(&format!("{to_do} {cells} to do, {done} done before{left}"));
+        terminal::tell(&format!("{to_do} {cells} to run, {done} finished before{left}"));
     }
 
     fn work(&self, plan: &Plan) -> Result<Tally> {
@@ -173,15 +172,15 @@ impl Reproduce {
     }
 }
 
-/// Lets names of experiments through.
+/// Accepts the names of experiments.
 fn known(name: &str) -> structcomp::Result<String> {
-    Experiment::named(name).map(|_| name.to_owned())
+    Experiment::select(&[name]).map(|_| name.to_owned())
 }
 
-/// A time as one would promise it.
+/// A rough duration.
 fn about(seconds: f64) -> String {
     match seconds {
-        s if s <= 1.0 => "a second".into(),
+        s if s <= 1.0 => "1 second".into(),
         s if s < 90.0 => format!("{:.0} seconds", s.ceil()),
         s if s < 5400.0 => format!("{:.0} minutes", s / 60.0),
         s => format!("{:.1} hours", s / 3600.0),

@@ -1,27 +1,29 @@
-//! `structcomp train`: from data to the weights of an encoder.
+//! `structcomp train`: train a model and save it.
 
-use super::training::{Clusters, Epochs, Lap, Settings, checkpoint_beside};
+use super::run::can_write;
+use super::trained::{ClusterReport, EpochReport};
+use super::training::TrainingFlags;
 use crate::{
     args::{Common, Input},
-    terminal::{self, Lines},
+    terminal::{self, Lap, Lines},
 };
 use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use structcomp::{DataSummary, Training, peak_rss_bytes};
 
 #[derive(Args)]
 #[command(args_override_self = true)]
 #[command(after_help = "Examples:
   structcomp train cora --model grace --out grace.safetensors
-  structcomp train cora --partitioner mine.part --out w.safetensors
-  structcomp train reddit --checkpoint-every 10 --out w.safetensors
-  structcomp train reddit --checkpoint-every 10 --out w.safetensors --resume")]
+  structcomp train cora --partitioner mine.part --out model.safetensors
+  structcomp train reddit --checkpoint-every 10 --out model.safetensors
+  structcomp train reddit --checkpoint-every 10 --out model.safetensors --resume")]
 pub(crate) struct Train {
     #[command(flatten)]
-    settings: Settings,
-    /// The file of weights to write; a checkpoint lies beside it
+    training: TrainingFlags,
+    /// The model file to write; checkpoints are written next to it
     #[arg(long, short, value_name = "FILE.safetensors")]
     out: PathBuf,
     #[command(flatten)]
@@ -31,14 +33,14 @@ pub(crate) struct Train {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct TrainReport {
     data: DataSummary,
     #[serde(skip_serializing_if = "Option::is_none")]
-    partition: Option<Clusters>,
+    partition: Option<ClusterReport>,
     model: Training,
-    train: Epochs,
+    train: EpochReport,
     out: PathBuf,
-    seconds: Seconds,
+    seconds: TrainSeconds,
     peak_rss_bytes: Option<u64>,
     seed: u64,
     threads: usize,
@@ -46,57 +48,68 @@ struct Report {
 }
 
 #[derive(Serialize)]
-struct Seconds {
+struct TrainSeconds {
     load: f64,
-    partition: f64,
-    compress: f64,
-    train: f64,
+    #[serde(flatten)]
+    stages: structcomp::Seconds,
 }
 
 impl Train {
     pub(crate) fn run(&self) -> Result<()> {
         self.common.start()?;
-        if self.out.extension().is_none_or(|end| end != "safetensors") {
-            bail!("weights are written as .safetensors, so --out cannot be {}", self.out.display());
-        }
+        self.check_out()?;
         let mut lap = Lap::default();
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
-        let dataset = self.input.load(&self.common)?;
-        let Some(features) = &dataset.features else {
-            bail!("{} has no features to train on; --stand-in makes some from the graph", dataset.name)
-        };
+        let mut dataset = self.input.load(&self.common)?;
+        dataset.source.sha256 = Some(dataset.sha256()?);
+        let model = self.training.model(&dataset, &self.common)?;
+        dataset.source.notes.extend(model.prepare.note(&dataset));
         let load = lap.time();
-        let checkpoint = checkpoint_beside(&self.out);
-        let outcome = self.settings.train(&dataset, features, &self.common, Some(&checkpoint), &spinner)?;
-        outcome.weights(&dataset, &self.common)?.save(&self.out)?;
-        let super::training::Seconds { partition, compress, train } = outcome.seconds;
-        let report = Report {
+        let checkpoint = self.out.with_extension("checkpoint.safetensors");
+        let fitted = self.training.fit(&model, &dataset, Some(&checkpoint), &spinner)?;
+        fitted.save(&self.out)?;
+        let report = TrainReport {
             data: dataset.summary()?.data,
-            partition: outcome.quality(&dataset)?,
-            train: outcome.epochs(),
-            model: outcome.training,
+            partition: ClusterReport::of(&fitted, &dataset)?,
+            train: EpochReport::of(&fitted),
             out: self.out.clone(),
-            seconds: Seconds { load, partition, compress, train },
+            seconds: TrainSeconds { load, stages: fitted.seconds },
             peak_rss_bytes: peak_rss_bytes(),
             seed: self.common.seed().0,
             threads: rayon::current_num_threads(),
             version: env!("CARGO_PKG_VERSION"),
+            model: fitted.settings.training,
         };
         spinner.finish_and_clear();
         self.common.print(&report, || report.text())
     }
+
+    /// Fails now, and not after training, if the file cannot be written.
+    fn check_out(&self) -> Result<()> {
+        if self.out.extension().is_none_or(|end| end != "safetensors") {
+            bail!("--out {}: expected a name that ends in .safetensors", self.out.display());
+        }
+        can_write(self.out.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")))
+    }
 }
 
-impl Report {
+impl TrainReport {
     fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.data_title(&self.data, self.model.model.name());
-        self.train.row(&mut lines, self.partition.as_ref());
-        let Seconds { load, partition, compress, train } = &self.seconds;
-        let about =
-            format!("load {load:.3}, partition {partition:.3}, compress {compress:.3}, train {train:.3}");
-        lines.row("seconds", format!("{:.3}", load + partition + compress + train), about);
-        lines.row("weights", self.out.display().to_string(), "for 'structcomp embed'".into());
+        self.train.rows(&mut lines, self.partition.as_ref());
+        let structcomp::Seconds { prepare, partition, compress, train } = self.seconds.stages;
+        let load = self.seconds.load;
+        let stages = [
+            ("load", load),
+            ("prepare", prepare),
+            ("partition", partition),
+            ("compress", compress),
+            ("train", train),
+        ];
+        lines.seconds(stages.iter().map(|stage| stage.1).sum(), &stages);
+        lines.memory(self.peak_rss_bytes);
+        lines.row("model", String::new(), format!("{}, for 'structcomp embed'", self.out.display()));
         lines.text
     }
 }

@@ -3,12 +3,12 @@
 use super::*;
 
 #[test]
-fn the_theory_of_the_star_is_reproduced_and_not_done_twice() {
+fn a_cell_is_run_once() {
     let folder = folder();
     let args = ["reproduce", "theory", "--only", "star", "--out", "r"];
     let output = structcomp(folder.path(), &args);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("1 cell to do, 0 done before"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("1 cell to run, 0 finished before"), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     let star = said.lines().find(|line| line.contains("star (synthetic)")).unwrap();
     assert!(star.contains("fails") && star.contains("1998.0") && star.contains("154.8"), "{star}");
@@ -19,30 +19,29 @@ fn the_theory_of_the_star_is_reproduced_and_not_done_twice() {
     let again = json(folder.path(), &again);
     assert_eq!((again["finished"].clone(), again["finished_before"].clone()), (0.into(), 1.into()));
     assert!(folder.path().join("docs/results.md").exists());
-    let anew = [&args[..], &["--anew", "--json", "--quiet"]].concat();
-    assert_eq!(json(folder.path(), &anew)["finished"], 1);
+    let redo = [&args[..], &["--redo", "--json", "--quiet"]].concat();
+    assert_eq!(json(folder.path(), &redo)["finished"], 1);
 }
 
 #[test]
-fn what_cannot_be_reproduced_is_told() {
+fn errors_say_what_is_wrong_before_anything_runs() {
     let folder = folder();
     let (code, said) = failure(folder.path(), &["reproduce", "tiny"]);
     assert_eq!(code, 2);
-    assert!(said.contains("'tiny' is no experiment; experiments are small, time-memory"), "{said}");
+    assert!(said.contains("unknown experiment 'tiny'; expected small, time-memory"), "{said}");
     let (code, said) = failure(folder.path(), &["reproduce", "small", "--only", "corra"]);
     assert_eq!(code, 1);
     assert!(said.contains("small has no cell with 'corra' in its name"), "{said}");
     let (code, said) = failure(folder.path(), &["reproduce", "small", "--only", "cora/sce"]);
     assert!(code == 1 && said.contains("cora"), "{said}");
-    // A file where the folder should be is told before anything is done.
     std::fs::write(folder.path().join("file"), "").unwrap();
     let (code, said) = failure(folder.path(), &["reproduce", "theory", "--only", "star", "--out", "file/r"]);
-    assert!(code == 1 && said.contains("cannot write to file/r") && !said.contains("to do"), "{said}");
+    assert!(code == 1 && said.contains("cannot write to file/r") && !said.contains("to run"), "{said}");
     let args = ["reproduce", "theory", "--only", "star", "--out", "r", "--markdown", "."];
     let (code, said) = failure(folder.path(), &args);
-    assert!(code == 1 && said.contains("is a folder") && !said.contains("to do"), "{said}");
+    assert!(code == 1 && said.contains("is a folder") && !said.contains("to run"), "{said}");
     let (code, said) = failure(folder.path(), &[&args[..7], &["file/results.md"]].concat());
-    assert!(code == 1 && said.contains("cannot write to file") && !said.contains("to do"), "{said}");
+    assert!(code == 1 && said.contains("cannot write to file") && !said.contains("to run"), "{said}");
     let (code, said) = failure(folder.path(), &["measure-training", "{}"]);
     assert!(code == 1 && said.contains("measuring training"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! The dataset folder: a manifest, a graph file, NumPy arrays and text files.
 //!
-//! `docs/formats.md` specifies the files. The graph and dense features are memory-mapped.
+//! `docs/reference/formats.md` specifies the files. The graph and dense features are memory-mapped.
 
 mod array_writer;
 mod ids;

@@ -34,7 +34,7 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
     let found: Vec<&str> = names(&head).collect();
     let &[name] = &found[..] else {
         return Err(match found.is_empty() {
-            true => Error::format(path, "contains no ind.NAME.graph file"),
+            true => Error::format(path, "is a folder without an ind.NAME.graph file"),
             false => {
                 let what =
                     format!("contains several datasets ({}); put each into its own folder", found.join(", "));

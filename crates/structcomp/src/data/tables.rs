@@ -120,7 +120,7 @@ fn count_nodes(raw: &RawEdges, rows: usize, what: &str) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::Input(format!(
-        "{problem}, but the {what} are {rows} rows without ids (nodes 0, 1, 2 and so on); add an id column"
+        "{problem}, but the {what} have {rows} rows without ids (nodes 0, 1, 2 and so on); add an id column"
     )))
 }
 
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!((data.graph.nodes(), data.repairs.isolated), (5, 1));
         let short = opened(&NodeIds::Implicit, &[("features.txt", "1 2\n1 3\n1 4\n")]).unwrap_err();
         assert!(
-            short.to_string().contains(": the edges contain node 3, but the features are 3 rows"),
+            short.to_string().contains(": the edges contain node 3, but the features have 3 rows"),
             "{short}"
         );
         let names = NodeIds::from_names(["a", "b", "c", "d"].map(Into::into).to_vec()).unwrap();

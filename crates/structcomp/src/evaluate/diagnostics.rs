@@ -136,13 +136,8 @@ impl Diagnostics {
 }
 
 impl EdgeLoss {
-    pub(crate) fn of(
-        graph: &Graph,
-        partition: &Partition,
-        x: &Features,
-        weight: &[f32],
-        outputs: usize,
-    ) -> Self {
+    /// The loss for a linear map of `outputs` columns, and its bounds.
+    pub fn of(graph: &Graph, partition: &Partition, x: &Features, weight: &[f32], outputs: usize) -> Self {
         let mut h = vec![0.0; graph.nodes() * outputs];
         first_layer::forward(x, weight, outputs, &mut h);
         let near = sums_of_rows(&h, outputs, graph.nodes(), |node| graph.neighbors(node));

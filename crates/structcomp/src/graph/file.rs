@@ -1,6 +1,6 @@
 //! The binary graph format `.scg`: a header with checksums, then the arrays as they are in memory.
 //!
-//! `docs/formats.md` specifies the layout. The file is memory-mapped, so a graph may be larger than
+//! `docs/reference/formats.md` specifies the layout. The file is memory-mapped, so a graph may be larger than
 //! memory; opening it reads it once to check the checksums and the invariants of a graph.
 
 use super::{Graph, MAX_NODES};

@@ -12,6 +12,9 @@ use faer::{MatMut, MatRef, Par};
 /// where the matrix holds a value that is not finite.
 pub(crate) fn eigen(a: &[f64], size: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut values, mut vectors) = (vec![0.0; size], vec![0.0; size * size]);
+    if size == 0 {
+        return (values, vectors);
+    }
     let need = self_adjoint_evd_scratch::<f64>(size, ComputeEigenvectors::Yes, Par::Seq, Default::default());
     let found = self_adjoint_evd(
         MatRef::from_row_major_slice(a, size, size),

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn products_agree_with_a_naive_loop() {
+    fn gram_matrices_agree_with_a_naive_loop() {
         let (rows, cols) = (70, 150);
         let r: Vec<f64> = (0..rows * cols).map(|at| (at * 31 % 97) as f64 - 48.0).collect();
         let mut out = vec![2.0; cols * cols];
@@ -88,12 +88,6 @@ mod tests {
         for (i, j) in [(0, 0), (3, 149), (140, 7), (149, 149)] {
             let sum: f64 = (0..rows).map(|row| r[row * cols + i] * r[row * cols + j]).sum();
             assert_eq!(out[i * cols + j], 2.0 + sum);
-        }
-        let b: Vec<f64> = r[..cols * 3].to_vec();
-        let product = multiply(&r, &b, cols);
-        for (i, j) in [(0, 0), (3, 2), (69, 1)] {
-            let sum: f64 = (0..cols).map(|k| r[i * cols + k] * b[k * 3 + j]).sum();
-            assert_eq!(product[i * 3 + j], sum);
         }
     }
 }

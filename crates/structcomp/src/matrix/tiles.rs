@@ -4,7 +4,7 @@
 //! x = high + low, and a product is high·high + low·high + high·low, with a relative error of about 2⁻¹⁷. Both factors
 //! are packed into tiles, the right one once for all rows of the left.
 //!
-//! `benchmarks/run.sh train` measures what the unsafe code in `tiles/unit.rs` gains: see docs/design.md.
+//! `benchmarks/run.sh train` measures what the unsafe code in `tiles/unit.rs` gains: see docs/background/design.md.
 
 mod pack;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]

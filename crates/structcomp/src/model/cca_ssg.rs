@@ -46,6 +46,10 @@ impl Contrastive for CcaSsg {
         Ok(Box::new(self.clone()))
     }
 
+    fn cost(&self) -> super::LossCost {
+        super::LossCost { by_width: 8.0, ..super::LossCost::default() }
+    }
+
     #[cfg(test)]
     fn twin(&self, of: &super::Twin) -> f64 {
         tests::twin(of.views, of.width, self.lambda)

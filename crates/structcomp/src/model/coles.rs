@@ -57,6 +57,10 @@ impl Contrastive for Coles {
         Ok(Box::new(Eigenmaps::new(&matrix, diagonal)))
     }
 
+    fn cost(&self) -> super::LossCost {
+        super::LossCost::default()
+    }
+
     #[cfg(test)]
     fn twin(&self, of: &super::Twin) -> f64 {
         tests::twin(of.views, of.width, self, &of.on)

@@ -85,6 +85,10 @@ impl Contrastive for ContrastReg {
         (0..2 * width * width).map(|_| bound * (2.0 * rng.random::<f32>() - 1.0)).collect()
     }
 
+    fn cost(&self) -> super::LossCost {
+        super::LossCost { by_width: 24.0, by_rows: 2.0, all_pairs: false }
+    }
+
     #[cfg(test)]
     fn twin(&self, of: &super::Twin) -> f64 {
         let heard = of.on.adjacency.map(normalized_with_self_loops);

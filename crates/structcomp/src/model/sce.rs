@@ -51,6 +51,10 @@ impl Contrastive for Sce {
         Ok(Box::new(Pairs { config: self.clone(), rows: on.rows, seed: on.seed }))
     }
 
+    fn cost(&self) -> super::LossCost {
+        super::LossCost::default()
+    }
+
     #[cfg(test)]
     fn twin(&self, of: &super::Twin) -> f64 {
         tests::twin(of.views, of.width, &Pairs { config: self.clone(), rows: of.on.rows, seed: of.on.seed })

@@ -1,11 +1,11 @@
-//! Counts the memory that this test binary holds, to see that damage cannot make it grow.
+//! Counts the memory of this test binary, to check that damaged files cannot make it grow.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// The system's allocator with an account of it.
+/// The system's allocator, with a count of the bytes in use.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -14,7 +14,7 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-#[allow(unsafe_code)] // an allocator cannot be written without
+#[allow(unsafe_code)] // the trait is unsafe to implement
 // SAFETY: every call is passed on unchanged; counting does not touch the memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -43,9 +43,9 @@ fn count(bytes: usize) {
     MOST.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-/// The most memory that was held beyond what was held before, while `work` ran.
+/// Runs `work`; returns the peak memory during it, above the memory before it.
 ///
-/// Others that allocate meanwhile are counted too, so callers take turns.
+/// Allocations of other threads are counted too, so callers take turns.
 pub(crate) fn most_during<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.load(Relaxed);
     MOST.store(before, Relaxed);

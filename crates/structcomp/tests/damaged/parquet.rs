@@ -1,4 +1,4 @@
-//! Parquet files by hand whose page headers, or what stands in the pages, lie.
+//! Handwritten Parquet files with false claims in page headers or pages.
 
 use crate::samples::Sample;
 use crate::{BUDGET, gzip, gzipped_zeros, read, refused};
@@ -70,7 +70,7 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// A page: a kind, the sizes that it claims, a header for its kind.
+/// A page: its kind, the sizes it claims, and the header of its kind.
 fn page(kind: i64, [unpacked, packed]: [i64; 2], about: Struct, body: &[u8]) -> Vec<u8> {
     let place = [5, 6, 7, 8][kind as usize];
     let header = Struct::default().int(1, kind).int(2, unpacked).int(3, packed).inner(place, about);
@@ -81,7 +81,7 @@ fn values(values: i64, encoding: i64) -> Struct {
     Struct::default().int(1, values).int(2, encoding).int(3, RLE).int(4, RLE)
 }
 
-/// A page of values that tells its sizes as they are.
+/// A page of values with correct sizes.
 fn plain(count: i64, encoding: i64, body: &[u8]) -> Vec<u8> {
     page(0, [body.len() as i64; 2], values(count, encoding), body)
 }
@@ -90,7 +90,7 @@ fn dictionary(count: i64, body: &[u8]) -> Vec<u8> {
     page(2, [body.len() as i64; 2], Struct::default().int(1, count).int(2, PLAIN), body)
 }
 
-/// A table whose two columns are one and the same chunk.
+/// A table whose two columns are the same chunk.
 struct Table {
     names: [&'static str; 2],
     kind: i64,
@@ -102,7 +102,7 @@ struct Table {
     has_dictionary: bool,
 }
 
-/// Two rows of whole numbers.
+/// Two rows of integers.
 fn numbers(pages: Vec<u8>) -> Table {
     let (rows, values) = (2, 2);
     let names = ["source", "target"];
@@ -164,7 +164,7 @@ impl Table {
 const TWO: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
 const HUGE: i64 = i32::MAX as i64;
 
-/// The lengths of two texts of a byte, if `count` is 2.
+/// The lengths of two strings of one byte, if `count` is 2.
 fn lengths(count: u64) -> Vec<u8> {
     [varint(128), varint(4), varint(count), varint(2), varint(0), vec![0; 4]].concat()
 }
@@ -176,7 +176,7 @@ fn level_run(runs: &[(u64, u8)]) -> Vec<u8> {
 }
 
 #[test]
-fn tables_by_hand_are_sound() {
+fn handwritten_tables_are_valid() {
     let nodes = |table: Table| read(&table.sample()).unwrap().graph.nodes();
     assert_eq!(nodes(numbers(plain(2, PLAIN, &TWO))), 2);
     let packed = gzip(&TWO);
@@ -189,16 +189,16 @@ fn tables_by_hand_are_sound() {
         Table { kind: TEXT, ..numbers(plain(2, encoding, &body)) }
     };
     assert_eq!(nodes(texts(DELTA_LENGTHS, &[lengths(2)])), 2);
-    // Nothing of the text before is kept.
+    // No prefix of the previous string is shared.
     let none = [varint(128), varint(4), varint(2), varint(0), varint(0), vec![0; 4]].concat();
     assert_eq!(nodes(texts(DELTA_TEXTS, &[none, lengths(2)])), 2);
 }
 
 #[test]
-fn headers_that_claim_two_gibibytes_are_refused_before_they_are_believed() {
+fn headers_that_claim_two_gibibytes_are_refused_before_allocation() {
     for codec in [UNPACKED, SNAPPY, GZIP, LZ4, ZSTD, LZ4_RAW] {
         let pages = page(0, [HUGE, 16], values(2, PLAIN), &TWO);
-        Table { codec, ..numbers(pages) }.refused("16 bytes cannot unpack to the 2147483647");
+        Table { codec, ..numbers(pages) }.refused("16 bytes cannot decompress to 2147483647");
     }
     let body = vec![0; 1 << 20];
     let pages = page(0, [HUGE, 1 << 20], values(2, PLAIN), &body);
@@ -208,27 +208,27 @@ fn headers_that_claim_two_gibibytes_are_refused_before_they_are_believed() {
 }
 
 #[test]
-fn headers_that_contradict_themselves_or_their_column_are_refused() {
+fn inconsistent_headers_are_refused() {
     let of_sizes = |sizes| numbers(page(0, sizes, values(2, PLAIN), &TWO));
     of_sizes([-16, 16]).refused("column 'source', page 0: its header has a negative size");
     of_sizes([16, -16]).refused("its header has a negative size");
-    of_sizes([17, 17]).refused("its 17 bytes leave the column, which has 16 left");
-    of_sizes([15, 15]).refused("column 'source', page 1: its header is damaged");
+    of_sizes([17, 17]).refused("its 17 bytes exceed the column, which has 16 left");
+    of_sizes([15, 15]).refused("column 'source', page 1: its header is invalid");
     numbers(plain(-2, PLAIN, &TWO)).refused("its header has a negative size");
-    numbers(plain(3, PLAIN, &TWO)).refused("with it the column has 3 values of 2");
-    Table { values: 3, ..numbers(plain(3, PLAIN, &TWO)) }.refused("'source' claims 3 values in 2 rows");
+    numbers(plain(3, PLAIN, &TWO)).refused("the column has more values (3) than declared (2)");
+    Table { values: 3, ..numbers(plain(3, PLAIN, &TWO)) }.refused("'source' declares 3 values in 2 rows");
     let v2 = |nulls, rows, definition, repetition| {
         let about = Struct::default().int(1, 2).int(2, nulls).int(3, rows).int(4, PLAIN);
         numbers(page(3, [16; 2], about.int(5, definition).int(6, repetition), &TWO))
     };
-    v2(3, 2, 0, 0).refused("2 values cannot be 3 nulls and 2 rows");
-    v2(0, 3, 0, 0).refused("2 values cannot be 0 nulls and 3 rows");
-    v2(0, 2, HUGE, HUGE).refused("its levels take 4294967294 bytes of 16");
-    numbers(page(1, [16; 2], Struct::default(), &TWO)).refused("its header is damaged");
+    v2(3, 2, 0, 0).refused("2 values do not fit 3 nulls and 2 rows");
+    v2(0, 3, 0, 0).refused("2 values do not fit 0 nulls and 3 rows");
+    v2(0, 2, HUGE, HUGE).refused("its levels have 4294967294 of 16 bytes");
+    numbers(page(1, [16; 2], Struct::default(), &TWO)).refused("its header is invalid");
 }
 
 #[test]
-fn bytes_that_are_said_to_hold_no_value_are_refused() {
+fn pages_with_data_but_without_values_are_refused() {
     let texts = |pages| Table { kind: TEXT, has_dictionary: true, ..numbers(pages) };
     let pages = [dictionary(0, &TWO), plain(2, DICTIONARY, &[1, 4, 0])].concat();
     texts(pages).refused("column 'source', page 0: a dictionary of 0 values in 16 bytes");
@@ -238,29 +238,29 @@ fn bytes_that_are_said_to_hold_no_value_are_refused() {
 }
 
 #[test]
-fn pages_that_unpack_to_more_than_they_claim_are_refused() {
+fn pages_that_decompress_to_more_than_declared_are_refused() {
     let zeros = gzipped_zeros(320);
     let pages = page(0, [16, zeros.len() as i64], values(2, PLAIN), &zeros);
-    Table { codec: GZIP, ..numbers(pages) }.refused("unpacks to more than the 16 bytes");
-    // A byte, then itself eight million times, then five bytes that no copy may be.
+    Table { codec: GZIP, ..numbers(pages) }.refused("decompresses to more than the 16 bytes");
+    // A byte, a copy of it eight million times, then the five literal bytes that LZ4 requires at the end.
     let block = [&[0x1f, 0, 1, 0][..], &[255; 32_000], &[0, 0x50, 0, 0, 0, 0, 0]].concat();
     let block = [&(block.len() as u32).to_le_bytes(), &block[..]].concat();
     let frame = [&[0x02, 0x21, 0x4c, 0x18], &block.repeat(64)[..]].concat();
     let pages = page(0, [16, frame.len() as i64], values(2, PLAIN), &frame);
-    Table { codec: LZ4, ..numbers(pages) }.refused("unpacks to more than the 16 bytes");
+    Table { codec: LZ4, ..numbers(pages) }.refused("decompresses to more than the 16 bytes");
 }
 
 #[test]
-fn counts_of_texts_inside_a_page_are_not_believed() {
+fn counts_of_strings_inside_a_page_are_checked() {
     let texts = |encoding, body: Vec<u8>| Table { kind: TEXT, ..numbers(plain(2, encoding, &body)) };
-    let said = "a page does not have the 2 texts that it claims";
+    let said = "a page does not contain the 2 strings it claims";
     texts(DELTA_LENGTHS, lengths(1 << 30)).refused(said);
     texts(DELTA_TEXTS, lengths(1 << 30)).refused(said);
     texts(DELTA_TEXTS, [lengths(2), lengths(1 << 30)].concat()).refused(said);
 }
 
 #[test]
-fn a_long_text_that_every_row_repeats_is_held_a_few_times() {
+fn a_long_string_in_every_row_does_not_exceed_the_memory_limit() {
     let (rows, length) = (1024, 1 << 20);
     let text = [&(length as u32).to_le_bytes(), &vec![b'x'; length][..]].concat();
     let indices = [vec![1], varint(rows << 1), vec![0]].concat();
@@ -271,7 +271,7 @@ fn a_long_text_that_every_row_repeats_is_held_a_few_times() {
 }
 
 #[test]
-fn a_list_of_more_values_than_fit_is_refused() {
+fn a_list_larger_than_the_memory_limit_is_refused() {
     let values = 1 << 27;
     let levels = [level_run(&[(1, 0), (values - 1, 1)]), level_run(&[(values, 1)])].concat();
     let body = [levels, vec![1], varint(values << 1), vec![0]].concat();

@@ -1,5 +1,7 @@
-//! One small sound dataset or more for every format, to be damaged.
+//! Small valid datasets in every format, to be damaged.
 
+#[cfg(feature = "parquet")]
+use crate::published;
 use std::{
     io::{Cursor, Write},
     path::{Path, PathBuf},
@@ -10,13 +12,13 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 #[derive(Clone)]
 pub(crate) struct Sample {
     pub(crate) format: &'static str,
-    /// Whether the files lie in a folder; otherwise the first is the dataset.
+    /// Whether the dataset is a folder; otherwise it is the first file.
     pub(crate) folder: bool,
     pub(crate) files: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Sample {
-    /// Writes the files into a folder and tells what to open.
+    /// Writes the files into a folder; returns the path to open.
     pub(crate) fn write(&self, place: &Path) -> PathBuf {
         for (name, bytes) in &self.files {
             let path = place.join(name);
@@ -26,7 +28,7 @@ impl Sample {
         if self.folder { place.to_owned() } else { place.join(self.files[0].0) }
     }
 
-    /// The same files, one of them with other contents.
+    /// The same files, one of them with different contents.
     pub(crate) fn with(&self, name: &str, bytes: Vec<u8>) -> Self {
         let mut changed = self.clone();
         let place = changed.files.iter().position(|(held, _)| *held == name).unwrap();
@@ -35,7 +37,7 @@ impl Sample {
     }
 }
 
-/// Sound datasets in every format that is known here.
+/// Valid datasets in every format.
 pub(crate) fn samples() -> Vec<Sample> {
     let mut samples = vec![
         planetoid(),
@@ -73,6 +75,7 @@ pub(crate) fn samples() -> Vec<Sample> {
     ];
     samples.push(file("scg", "graph.scg", graph_file()));
     samples.push(own_folder());
+    #[cfg(feature = "parquet")]
     samples.extend(fixture("parquet", "parquet/edges-snappy.parquet", "edges.parquet"));
     samples
 }
@@ -93,16 +96,12 @@ fn text(text: &str) -> Vec<u8> {
     text.as_bytes().to_vec()
 }
 
-/// A file that only another tool can write.
+/// A file written by another tool.
+#[cfg(feature = "parquet")]
 fn fixture(format: &'static str, path: &str, name: &'static str) -> Option<Sample> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fixtures");
-    match std::fs::read(root.join(path)) {
-        Ok(bytes) => Some(file(format, name, bytes)),
-        Err(_) => {
-            eprintln!("skipped: {path} is missing: run tests/fixtures/make.py");
-            None
-        }
-    }
+    let path = published::present(root.join(path), "run tests/fixtures/make.py")?;
+    Some(file(format, name, std::fs::read(path).unwrap()))
 }
 
 fn graph_file() -> Vec<u8> {
@@ -136,7 +135,7 @@ pub(crate) fn floats(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// A numpy array.
+/// A NumPy array.
 pub(crate) fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
     [&b"\x93NUMPY\x01\0"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes(), data].concat()
@@ -153,7 +152,7 @@ pub(crate) fn npz(method: CompressionMethod, members: &[(&str, Vec<u8>)]) -> Vec
     zip.finish().unwrap().into_inner()
 }
 
-/// 0 - 1 - 2 as a matrix in compressed rows, each array changed as asked.
+/// 0 - 1 - 2 as a CSR matrix, with one array replaced.
 pub(crate) fn scipy_with(method: CompressionMethod, change: &str, to: Vec<u8>) -> Vec<u8> {
     let mut members = vec![
         ("format", npy("|S3", "()", b"csr")),
@@ -166,7 +165,7 @@ pub(crate) fn scipy_with(method: CompressionMethod, change: &str, to: Vec<u8>) -
     npz(method, &members)
 }
 
-/// Such a matrix whose values are megabytes of zeros, packed, under a header that claims a shape.
+/// Such a matrix whose values are megabytes of compressed zeros, with a header that claims another shape.
 pub(crate) fn scipy_that_inflates(claimed: &str, megabytes: usize) -> Vec<u8> {
     let sound = scipy(CompressionMethod::Deflated);
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
@@ -249,7 +248,7 @@ fn ogb_binary() -> Sample {
     Sample { format: "ogb", folder: true, files }
 }
 
-/// Text of a pickle that Python 2 wrote.
+/// A string in a pickle of Python 2.
 fn pickled(text: &str) -> Vec<u8> {
     [&[b'U', text.len() as u8], text.as_bytes()].concat()
 }
@@ -266,7 +265,7 @@ fn pickled_array(kind: &str, shape: &[u8], bytes: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// Rows with one value each, in the column of the row's number.
+/// A diagonal matrix.
 pub(crate) fn pickled_matrix(values: &[f32]) -> Vec<u8> {
     let ints = |numbers: &[i32]| -> Vec<u8> { numbers.iter().flat_map(|n| n.to_le_bytes()).collect() };
     let rows = values.len() as u8;

@@ -1,4 +1,4 @@
-//! A small HTTP server whose misbehaviour is scripted, one answer a request.
+//! A small HTTP server with scripted misbehaviour, one answer per request.
 
 use std::{
     collections::HashMap,
@@ -9,30 +9,29 @@ use std::{
     time::Duration,
 };
 
-/// What the server does with a request. The last answer of a script is given again and again.
+/// What the server does with a request. The last answer of a script is repeated.
 #[derive(Clone)]
 pub(crate) enum Answer {
-    /// As it should be, ranges and If-Range included.
+    /// Correct, with support for ranges and If-Range.
     Honest,
-    /// Honest, but the connection ends after so many bytes of the body.
+    /// Correct, but the connection is closed after so many bytes of the body.
     Cut(usize),
-    /// Honest, but after so many bytes of the body nothing more comes.
+    /// Correct, but nothing follows after so many bytes of the body.
     Stall(usize),
-    /// Honest, but in small pieces with pauses.
+    /// Correct, but in small pieces with pauses.
     Slow,
-    /// The whole file whatever range was asked for.
+    /// The whole file, whatever range was requested.
     NoRanges,
     /// Only a status.
     Status(u16),
-    /// The connection is taken and nothing is ever said.
+    /// The connection is accepted, but there is no response.
     Silence,
-    /// A body whose length is told only by the end of the connection.
+    /// A body without Content-Length, which ends with the connection.
     Unsized(Vec<u8>),
-    /// The file gets new contents and a new ETag, then as `Honest`.
+    /// The file gets new contents and a new ETag; then like `Honest`.
     Change { body: Vec<u8>, weak: bool },
 }
 
-/// A request as it came.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) path: String,
@@ -56,7 +55,7 @@ impl Request {
         Some(Self { path, headers })
     }
 
-    /// The first byte asked for, unless If-Range names another version.
+    /// The first requested byte, unless If-Range names another version.
     fn start(&self, etag: &str) -> Option<usize> {
         if self.header("if-range").is_some_and(|version| version != etag) {
             return None;
@@ -103,7 +102,7 @@ impl Server {
         self.state.lock().unwrap().requests.clone()
     }
 
-    /// Bytes of bodies that were sent.
+    /// Number of bytes of bodies sent.
     pub(crate) fn sent(&self) -> usize {
         self.state.lock().unwrap().sent
     }
@@ -143,7 +142,7 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
         _ => body.len(),
     };
     state.sent += upto;
-    // The client may have hung up by now, as it should in some of the tests.
+    // The client may have disconnected by now, as it should in some of the tests.
     let _ = stream.write_all(head.as_bytes());
     match answer {
         Answer::Slow => body.chunks(4).for_each(|piece| {
@@ -172,7 +171,7 @@ fn part(body: &[u8], start: usize) -> (String, Vec<u8>) {
     (head, body[start..].to_vec())
 }
 
-/// Keeps the connection open, but not the state, for longer than any test waits.
+/// Keeps the connection open, but not the lock, for longer than any test waits.
 fn hang(state: std::sync::MutexGuard<'_, State>, _stream: &TcpStream) {
     drop(state);
     thread::sleep(Duration::from_secs(20));

@@ -1,8 +1,6 @@
-//! numpy and scipy files: what numpy and scipy say is in them is what must come out.
+//! Files written by NumPy and scipy, compared with the contents that NumPy and scipy report.
 
-#![allow(clippy::unwrap_used)] // a test that unwraps fails where it should
-
-use crate::{fixture, published};
+use crate::{dataset, fixture};
 use serde_json::Value;
 use std::path::Path;
 use structcomp::{Dataset, Features, Graph, Result, data};
@@ -23,7 +21,7 @@ fn numbers(list: &Value) -> Vec<Option<f64>> {
     list.as_array().unwrap().iter().map(Value::as_f64).collect()
 }
 
-/// Compares a dataset with what `expect` of the fixtures wrote about it.
+/// Compares a dataset with the description written by `expect` of the fixtures.
 fn check(data: &Dataset, expected: &Path) {
     let expected = json(expected);
     assert_eq!(data.graph.nodes() as u64, expected["nodes"], "nodes");
@@ -76,11 +74,11 @@ fn gnn_benchmark_archives_are_read_stored_and_deflated() {
     assert_eq!(named.names().unwrap(), ["a", "bb", "ccc", "dddd"]);
     let pickled = open(&folder.join("pickled")).unwrap();
     assert_eq!(pickled.labels.unwrap().names(), None);
-    assert!(pickled.source.notes[0].contains("class names were skipped"), "{:?}", pickled.source.notes);
+    assert!(pickled.source.notes[0].contains("class names were ignored"), "{:?}", pickled.source.notes);
 }
 
 #[test]
-fn weights_other_than_one_are_kept_unless_told_otherwise() {
+fn weights_other_than_one_are_kept_unless_turned_off() {
     let Some(path) = fixture("gnn-benchmark/weighted.npz") else { return };
     let data = open(&path).unwrap();
     assert!(data.graph.weights().unwrap().iter().all(|&weight| weight == 2.5));
@@ -90,12 +88,12 @@ fn weights_other_than_one_are_kept_unless_told_otherwise() {
 }
 
 #[test]
-fn the_amazon_graphs_are_what_their_publisher_says() {
+fn the_amazon_graphs_have_the_published_sizes() {
     for (name, file, nodes, edges, features, classes, nonzeros, isolated) in [
         ("amazon-photo", "amazon_electronics_photo", 7650, 119_081, 745, 8, 1_979_909, 115),
         ("amazon-computers", "amazon_electronics_computers", 13752, 245_861, 767, 10, 3_675_081, 281),
     ] {
-        let Some(folder) = published(name) else { return };
+        let Some(folder) = dataset(name) else { return };
         for path in [folder.clone(), folder.join(file).with_extension("npz")] {
             let data = open(&path).unwrap();
             assert_eq!((data.graph.nodes(), data.graph.edges()), (nodes, edges), "{name}");
@@ -126,7 +124,7 @@ fn scipy_matrices_are_read_in_every_layout() {
     let spare = open(&folder.join("spare.npz")).unwrap();
     assert_eq!(spare.graph, Graph::from_edges(3, &[(0, 1), (0, 2)]).unwrap());
     assert!(message(&folder.join("oblong.npz")).contains("is 30 x 20; a graph needs a square matrix"));
-    assert!(message(&folder.join("dia.npz")).contains("is 'dia'; csr, csc and coo are read"));
+    assert!(message(&folder.join("dia.npz")).contains("is 'dia'; only csr, csc and coo are supported"));
 }
 
 #[test]
@@ -141,7 +139,7 @@ fn a_graphsaint_folder_is_read_with_its_roles() {
     assert_eq!(data.splits[0].name, "roles");
     let split = &data.splits[0].splits[0];
     assert_eq!((&split.train, &split.validation, &split.test), (&ids("tr"), &ids("va"), &ids("te")));
-    assert!(data.source.notes[0].starts_with("adj_train.npz lists"), "{:?}", data.source.notes);
+    assert!(data.source.notes[0].starts_with("adj_train.npz ("), "{:?}", data.source.notes);
     let error = message(&folder.join("several-labels"));
     assert!(error.contains("class_map.json: nodes have lists of labels"), "{error}");
 }

@@ -1,12 +1,12 @@
 //! Chameleon, Squirrel and Actor as published.
 //!
-//! The numbers were computed with plain Python and numpy from the same files.
+//! The expected numbers were computed from the same files with Python and NumPy.
 
-use crate::published;
+use crate::dataset;
 use structcomp::{Dataset, Features, Repairs, data};
 
 fn open(name: &str) -> Option<Dataset> {
-    let data = data::open(published(name)?, &data::Options::default()).unwrap();
+    let data = data::open(dataset(name)?, &data::Options::default()).unwrap();
     assert_eq!(data.source.format, "geom-gcn");
     let [set] = &data.splits[..] else { panic!("{} split sets", data.splits.len()) };
     assert_eq!((set.name.as_str(), set.splits.len()), ("geom-gcn", 10));
@@ -55,7 +55,7 @@ fn squirrel_has_rows_of_zeros_and_ones() {
 }
 
 #[test]
-fn actor_has_column_numbers_and_rows_in_any_order() {
+fn actor_has_column_indices_and_rows_in_any_order() {
     let Some(data) = open("actor") else { return };
     assert_eq!((data.graph.nodes(), data.graph.edges()), (7600, 26659));
     let repairs =

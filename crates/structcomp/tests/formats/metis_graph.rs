@@ -1,9 +1,9 @@
-//! METIS graph files: the manual's example, and a random graph that scipy drew.
+//! METIS graph files: the example of the manual, and a random graph made by scipy.
 
 use crate::fixture;
 use structcomp::{Dataset, Repairs, data};
 
-/// The manual's graph, counted from 0, with the weights of its edges.
+/// The graph of the manual, with nodes counted from 0, and its edge weights.
 const MANUAL: [(u32, u32, f32); 11] = [
     (0, 1, 1.0),
     (0, 2, 2.0),
@@ -25,9 +25,9 @@ fn open(name: &str) -> Option<Dataset> {
 }
 
 #[test]
-fn the_manuals_graph_is_read_in_every_dress() {
+fn the_graph_of_the_manual_is_read_in_every_variant() {
     let edges: Vec<(u32, u32)> = MANUAL.iter().map(|&(u, v, _)| (u, v)).collect();
-    let skips = "node weights and sizes were left out";
+    let skips = "node weights and sizes were ignored";
     let cases = [
         ("plain.graph", false, None),
         ("by_content.txt", false, None),

@@ -1,4 +1,4 @@
-"""Checks with numpy, pandas and pyarrow the files that the test `python_reads_what_we_write` wrote.
+"""Checks the files written by the test `python_reads_what_we_write` with NumPy, pandas and pyarrow.
 
 Usage: python outputs.py FOLDER
 """

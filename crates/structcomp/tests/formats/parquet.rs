@@ -1,4 +1,4 @@
-//! Parquet tables that pandas and pyarrow wrote, whole and damaged.
+//! Parquet tables written by pandas and pyarrow, intact and damaged.
 
 use crate::fixture;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn pairs(data: &Dataset) -> Vec<(String, String)> {
     data.graph.edge_iter().map(|(u, v)| (name(u), name(v))).collect()
 }
 
-fn told(name: &str) -> Option<String> {
+fn error_of(name: &str) -> Option<String> {
     Some(edges_of(name)?.err()?.to_string())
 }
 
@@ -27,7 +27,7 @@ fn every_compression_and_page_version_gives_the_same_graph() {
         assert_eq!(edges, [(0, 1), (0, 2), (1, 2), (3, 4)], "{kind}");
         assert_eq!((data.ids, data.source.format), (NodeIds::Implicit, "parquet"));
     }
-    assert!(told("edges-brotli.parquet").unwrap().contains("brotli"));
+    assert!(error_of("edges-brotli.parquet").unwrap().contains("brotli"));
 }
 
 #[test]
@@ -46,23 +46,23 @@ fn ids_may_be_large_or_text_and_edges_may_have_weights() {
 }
 
 #[test]
-fn faults_name_the_column_and_the_row() {
+fn errors_name_the_column_and_the_row() {
     if fixture("parquet").is_none() {
         return;
     }
     let expected = [
-        ("null", "column 'source', row 1: the value is missing (null)"),
+        ("null", "column 'source', row 1: is null"),
         ("negative", "column 'source', row 1: the id -4 is negative"),
-        ("float", "column 'source' is of type Float64 and cannot hold node ids"),
+        ("float", "column 'source' of type Float64 cannot contain node ids"),
         ("nan", "column 'weight', row 1: NaN is not a finite"),
     ];
     for (name, what) in expected {
-        let said = told(&format!("edges-{name}.parquet")).unwrap();
+        let said = error_of(&format!("edges-{name}.parquet")).unwrap();
         assert!(said.contains(what), "{said}");
     }
     for (name, what) in [
-        ("ragged", "column 'x', row 1: a list of 1 numbers where the first has 2"),
-        ("holes", "column 'x', row 0: a number is missing (null)"),
+        ("ragged", "column 'x', row 1: has a list of 1 numbers, but the first list has 2"),
+        ("holes", "column 'x', row 0: has a null in a list"),
         ("infinite", "column 'b', row 1: inf is not a finite"),
     ] {
         let said =
@@ -77,7 +77,7 @@ fn with_nodes(edges: &str, nodes: &str) -> Result<Dataset, Error> {
 }
 
 #[test]
-fn node_tables_hold_lists_of_any_kind() {
+fn node_tables_may_have_lists_of_any_kind() {
     if fixture("parquet").is_none() {
         return;
     }
@@ -91,7 +91,7 @@ fn node_tables_hold_lists_of_any_kind() {
 }
 
 #[test]
-fn node_tables_hold_columns_of_numbers() {
+fn node_tables_may_have_numeric_columns() {
     let Some(folder) = fixture("parquet") else { return };
     let data = with_nodes("edges-unnamed.parquet", "nodes-frame.parquet").unwrap();
     assert_eq!(data.ids, NodeIds::Numbers(vec![7, 6, 5]));
@@ -102,7 +102,7 @@ fn node_tables_hold_columns_of_numbers() {
         labels.iter().map(|class| Some(&labels.names()?[class? as usize][..])).collect::<Vec<_>>(),
         [Some("b"), None, Some("a")]
     );
-    assert_eq!(data.source.notes, ["the column 'title' was left out"]);
+    assert_eq!(data.source.notes, ["the column 'title' is not numeric and was ignored"]);
 
     let wide = with_nodes("edges-none.parquet", "nodes-wide.parquet").unwrap().features.unwrap();
     let same = with_nodes("edges-none.parquet", "nodes-wide.npy").unwrap().features.unwrap();
@@ -114,7 +114,7 @@ fn node_tables_hold_columns_of_numbers() {
 }
 
 #[test]
-fn what_does_not_fit_the_budget_is_refused_before_it_is_read() {
+fn the_memory_limit_is_checked_before_reading() {
     let Some(folder) = fixture("parquet") else { return };
     let small = |bytes| Options { budget: Budget { bytes }, ..Options::default() };
     let edges = folder.join("edges-many.parquet");
@@ -125,7 +125,7 @@ fn what_does_not_fit_the_budget_is_refused_before_it_is_read() {
     assert!(matches!(refused, Err(Error::Memory { need: 40_000, .. })), "50 x 200 features of 4 bytes");
 }
 
-/// Reads damaged bytes as edges and as nodes; that it returns is the point.
+/// Reads damaged bytes as edges and as nodes. It must return, whatever the result.
 fn read_damaged(path: &Path, bytes: &[u8]) -> Result<Dataset, Error> {
     std::fs::write(path, bytes).unwrap();
     let options = Options { budget: Budget { bytes: 64 << 20 }, ..Options::default() };
@@ -134,7 +134,7 @@ fn read_damaged(path: &Path, bytes: &[u8]) -> Result<Dataset, Error> {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_an_error() {
+fn every_truncation_is_an_error() {
     let Some(folder) = fixture("parquet") else { return };
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("cut.parquet");
@@ -147,7 +147,7 @@ fn a_file_cut_anywhere_is_an_error() {
 }
 
 #[test]
-fn damaged_bytes_never_end_the_program() {
+fn damaged_bytes_never_panic() {
     let Some(folder) = fixture("parquet") else { return };
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("damaged.parquet");
@@ -157,7 +157,7 @@ fn damaged_bytes_never_end_the_program() {
             for value in [0xff, whole[at] ^ 1] {
                 let mut bytes = whole.clone();
                 bytes[at] = value;
-                // Some bytes are names or padding, so either outcome is right.
+                // Some bytes are names or padding, so both outcomes are valid.
                 drop(read_damaged(&path, &bytes));
             }
         }

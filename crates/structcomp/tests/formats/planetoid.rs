@@ -1,12 +1,12 @@
 //! Cora, Citeseer and Pubmed as published.
 //!
-//! The numbers were computed with Python's pickle, numpy and scipy from the same files.
+//! The expected numbers were computed from the same files with Python's pickle, NumPy and scipy.
 
-use crate::published;
+use crate::dataset;
 use structcomp::{Dataset, Features, Repairs, data};
 
 fn open(name: &str) -> Option<Dataset> {
-    let data = data::open(published(name)?, &data::Options::default()).unwrap();
+    let data = data::open(dataset(name)?, &data::Options::default()).unwrap();
     assert_eq!((data.source.format, data.name.as_str()), ("planetoid", name));
     assert!(matches!(data.features, Some(Features::Sparse(_))));
     Some(data)
@@ -30,7 +30,7 @@ fn splits(data: &Dataset) -> Vec<(&str, Vec<[usize; 3]>)> {
 }
 
 #[test]
-fn cora_is_what_the_publishers_say() {
+fn cora_has_the_published_sizes() {
     let Some(data) = open("cora") else { return };
     assert_eq!((data.graph.nodes(), data.graph.edges()), (2708, 5278));
     assert_eq!(data.repairs, Repairs { listed: 10858, duplicates: 302, ..Repairs::default() });
@@ -53,7 +53,7 @@ fn cora_is_what_the_publishers_say() {
 }
 
 #[test]
-fn citeseer_has_fifteen_nodes_without_anything() {
+fn citeseer_has_fifteen_nodes_without_features_and_labels() {
     let Some(data) = open("citeseer") else { return };
     assert_eq!((data.graph.nodes(), data.graph.edges()), (3327, 4552));
     let repairs =
@@ -67,11 +67,11 @@ fn citeseer_has_fifteen_nodes_without_anything() {
     let mut geom_gcn = vec![[1596, 1065, 666]; 10];
     geom_gcn[4..6].fill([1017, 679, 424]);
     assert_eq!(splits(&data), [("public", vec![[120, 500, 1000]]), ("geom-gcn", geom_gcn)]);
-    assert!(data.source.notes[0].starts_with("15 nodes have a row in neither"));
+    assert!(data.source.notes[0].starts_with("15 nodes are neither in allx nor in tx"));
 }
 
 #[test]
-fn pubmed_keeps_its_weights() {
+fn pubmed_keeps_its_feature_weights() {
     let Some(data) = open("pubmed") else { return };
     assert_eq!((data.graph.nodes(), data.graph.edges()), (19717, 44324));
     let repairs = Repairs { listed: 88676, self_loops: 3, duplicates: 25, ..Repairs::default() };

@@ -1,4 +1,4 @@
-//! Edges, nodes and labels in separate files that pandas and numpy wrote.
+//! Edges, nodes and labels in separate files written by pandas and NumPy.
 
 use crate::fixture;
 use structcomp::NodeIds;
@@ -17,11 +17,11 @@ fn a_folder_of_tables_is_joined_by_name() {
     let labels = data.labels.unwrap();
     assert_eq!(labels.iter().collect::<Vec<_>>(), [Some(1), None, Some(0), None]);
     assert_eq!(labels.names().unwrap(), ["x", "y"]);
-    assert_eq!(data.source.notes, ["1 labels are for ids that no node has"]);
+    assert_eq!(data.source.notes, ["1 labels have ids of unknown nodes"]);
 }
 
 #[test]
-fn rows_without_ids_are_joined_by_place() {
+fn rows_without_ids_are_joined_by_position() {
     let Some(folder) = fixture("tables-arrays") else { return };
     let options = Options::default();
     let whole = open(&folder, &options).unwrap();
@@ -43,5 +43,5 @@ fn rows_without_ids_are_joined_by_place() {
     assert_eq!(of("x.csv.zst"), [1.0, 3.0, 5.0, 7.0]);
     assert_eq!(of("x.txt"), [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]);
     let two = open_files(folder.join("edges.parquet"), Some(&folder.join("x-two.npz")), None, &options);
-    assert!(two.unwrap_err().to_string().ends_with("holds 2 arrays where one is expected"));
+    assert!(two.unwrap_err().to_string().ends_with("contains 2 arrays; expected one"));
 }

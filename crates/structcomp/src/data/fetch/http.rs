@@ -198,7 +198,13 @@ impl Transfer<'_> {
         }
     }
 
-    fn receive(&mut self, body: Body, mut out: fs::File, start: u64, total: Option<u64>) -> Result<(), Broken> {
+    fn receive(
+        &mut self,
+        body: Body,
+        mut out: fs::File,
+        start: u64,
+        total: Option<u64>,
+    ) -> Result<(), Broken> {
         let total = total.or(self.file.bytes);
         let (mut body, mut done) = (body.into_reader(), start);
         let mut buffer = vec![0; 1 << 17];
@@ -215,7 +221,9 @@ impl Transfer<'_> {
             if total.is_some_and(|total| done > total) {
                 self.partial.remove()?;
                 let expected = total.unwrap_or_default();
-                return Err(Broken::Final(self.failed(format!("the server sent more than {expected} bytes"))));
+                return Err(Broken::Final(
+                    self.failed(format!("the server sent more than {expected} bytes")),
+                ));
             }
             out.write_all(&buffer[..read]).map_err(Error::io(&self.partial.path))?;
             (self.progress)(Progress { file: &self.file.name, stage: FileStage::Download, done, total });

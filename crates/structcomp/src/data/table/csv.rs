@@ -287,15 +287,15 @@ mod tests {
 
     #[test]
     fn errors_name_the_line() {
-        let told = |text: &str| nodes(text).unwrap_err().to_string();
-        assert_eq!(told("id,a\n1,2\n\n3,x\n"), "t.csv:4: column 'a' has 'x', which is not a number");
-        assert_eq!(told("id,a\n1,2\n3,nan\n"), "t.csv:3: column 'a' is NaN; features must be finite");
-        assert_eq!(told("id,a\n1,2\n3\n"), "t.csv:3: has 1 fields, but the first row has 2");
-        assert_eq!(told("id,a\n1,2\n3,\n"), "t.csv:3: column 'a' is empty");
-        assert!(told("id,a\n\"x\ny\",1\n").contains("not closed"));
-        assert!(told("id,a\n1,2\n1,3\n").contains("id 1 appears twice"));
+        let error_of = |text: &str| nodes(text).unwrap_err().to_string();
+        assert_eq!(error_of("id,a\n1,2\n\n3,x\n"), "t.csv:4: column 'a' has 'x', which is not a number");
+        assert_eq!(error_of("id,a\n1,2\n3,nan\n"), "t.csv:3: column 'a' is NaN; features must be finite");
+        assert_eq!(error_of("id,a\n1,2\n3\n"), "t.csv:3: has 1 fields, but the first row has 2");
+        assert_eq!(error_of("id,a\n1,2\n3,\n"), "t.csv:3: column 'a' is empty");
+        assert!(error_of("id,a\n\"x\ny\",1\n").contains("not closed"));
+        assert!(error_of("id,a\n1,2\n1,3\n").contains("id 1 appears twice"));
         for empty in ["", "\n\n", "id,a\n", "# only\n"] {
-            assert_eq!(told(empty), "t.csv: contains no rows", "{empty:?}");
+            assert_eq!(error_of(empty), "t.csv: contains no rows", "{empty:?}");
         }
     }
 

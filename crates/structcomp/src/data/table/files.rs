@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn unsupported_files_are_errors() {
-        let told = |bytes: &[u8]| with("x", bytes, open_features).unwrap_err().to_string();
-        assert!(told(b"").contains("is empty"));
-        assert!(told(b"\0\x01\x02").contains("is not a supported table"));
-        assert!(told(b"PAR1").contains("truncated") || cfg!(not(feature = "parquet")));
-        assert!(told(b"\x93NUMPY").contains("truncated"));
+        let error_of = |bytes: &[u8]| with("x", bytes, open_features).unwrap_err().to_string();
+        assert!(error_of(b"").contains("is empty"));
+        assert!(error_of(b"\0\x01\x02").contains("is not a supported table"));
+        assert!(error_of(b"PAR1").contains("truncated") || cfg!(not(feature = "parquet")));
+        assert!(error_of(b"\x93NUMPY").contains("truncated"));
     }
 }

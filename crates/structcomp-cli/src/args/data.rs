@@ -1,0 +1,144 @@
+//! Which data to read, how to read it, and how to prepare its features.
+
+use super::{Common, one_of};
+use anyhow::Result;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use structcomp::{Dataset, Export, FeatureNorm, Features, Graph, Prepare, StandIn, data};
+
+/// Which data.
+#[derive(Args, Clone)]
+pub(crate) struct Input {
+    /// Name of a dataset, file, folder, or name of a synthetic graph
+    #[arg(value_name = "DATA", default_value = "demo", conflicts_with = "edges")]
+    data: String,
+    /// File of edges, instead of DATA
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    edges: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// How to read it.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct Reading {
+    /// File of node features, for a file of edges
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
+    /// File of class labels, for a file of edges
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
+    /// File format, if it is not recognised by content; see docs/reference/formats.md
+    #[arg(long, value_name = "NAME", value_parser = format_names(), hide_possible_values = true)]
+    format: Option<String>,
+    /// Fail instead of repairing the data
+    #[arg(long)]
+    strict: bool,
+    /// Ignore edge weights
+    #[arg(long)]
+    no_weights: bool,
+}
+
+/// What is done to the features.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct Preparing {
+    /// How to scale the features
+    #[arg(long, value_name = "NORM", default_value = "none", value_parser = one_of::<FeatureNorm>(&["none", "row-l1", "row-l2", "standardize"]))]
+    feature_norm: FeatureNorm,
+    /// What to use as features if there are none
+    #[arg(long, value_name = "KIND", value_parser = one_of::<StandIn>(&["degree", "random-projection", "spectral"]))]
+    stand_in: Option<StandIn>,
+    /// Number of features of a stand-in
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    stand_in_width: u32,
+}
+
+fn format_names() -> clap::builder::PossibleValuesParser {
+    let names =
+        data::FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.about));
+    names.collect::<Vec<_>>().into()
+}
+
+impl Input {
+    /// Loads the data.
+    pub(crate) fn load(&self, common: &Common) -> Result<Dataset> {
+        match &self.edges {
+            Some(edges) => self.reading.load_files(edges, common),
+            None => self.reading.load(&self.data, common),
+        }
+    }
+
+    /// Reads an embedding of the data's nodes.
+    pub(crate) fn embedding(&self, file: &Path, dataset: &Dataset, common: &Common) -> Result<Features> {
+        Ok(data::open_embedding(file, dataset, &self.reading.options(common))?)
+    }
+
+    /// What the user asked for, for messages.
+    pub(crate) fn name(&self) -> String {
+        self.edges.as_ref().map_or_else(|| self.data.clone(), |edges| edges.display().to_string())
+    }
+}
+
+impl Reading {
+    /// Loads a dataset by name or path.
+    pub(crate) fn load(&self, data: &str, common: &Common) -> Result<Dataset> {
+        if self.features.is_some() || self.labels.is_some() {
+            return self.load_files(Path::new(data), common);
+        }
+        Ok(data::load(data, &common.data_dir()?, common.seed(), &self.options(common))?)
+    }
+
+    fn load_files(&self, edges: &Path, common: &Common) -> Result<Dataset> {
+        let (features, labels) = (self.features.as_deref(), self.labels.as_deref());
+        Ok(data::open_files(edges, features, labels, &self.options(common))?)
+    }
+
+    /// The rows of a file that is no graph: a matrix, or any table if its features are asked for.
+    pub(crate) fn table(
+        &self,
+        data: &str,
+        part: Option<Export>,
+        common: &Common,
+    ) -> Result<Option<data::Table>> {
+        let is_file = Path::new(data).is_file() && self.features.is_none() && part != Some(Export::Edges);
+        let is_table = is_file && (data::is_matrix(data)? || part == Some(Export::Features));
+        is_table.then(|| data::open_table(data, &self.options(common)).map_err(Into::into)).transpose()
+    }
+
+    fn options(&self, common: &Common) -> data::Options {
+        data::Options {
+            format: self.format.clone(),
+            strict: self.strict,
+            weights: !self.no_weights,
+            budget: common.budget(),
+        }
+    }
+}
+
+impl Preparing {
+    pub(crate) fn settings(&self) -> Prepare {
+        Prepare {
+            feature_norm: self.feature_norm,
+            stand_in: self.stand_in,
+            stand_in_width: self.stand_in_width as usize,
+        }
+    }
+
+    /// Prepares the features of a dataset in place, for commands without a model.
+    pub(crate) fn apply(&self, dataset: &mut Dataset, common: &Common) -> Result<()> {
+        Ok(self.settings().dataset(dataset, common.seed())?)
+    }
+
+    /// The same for a table without a graph.
+    pub(crate) fn apply_to_table(&self, table: &mut data::Table, common: &Common) -> Result<()> {
+        if let Some(features) = table.features.take() {
+            let graph = Graph::from_edges(features.rows(), &[])?;
+            let mut dataset = Dataset::in_memory("table", graph, Some(features));
+            self.apply(&mut dataset, common)?;
+            table.features = dataset.features;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! The commands.
+
+use crate::commands::reproduce::{MeasureTraining, Reproduce};
+use crate::commands::{
+    convert::Convert, datasets::Datasets, embed::Embed, evaluate::Evaluate, generate::Generate, info::Info,
+    partition::Partition, run::Run, train::Train,
+};
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Node embeddings by graph contrastive learning, without message passing in training.
+///
+/// An independent implementation of StructComp (ICLR 2024).
+#[derive(Parser)]
+#[command(name = "structcomp", version, propagate_version = true, args_override_self = true)]
+#[command(after_help = "Examples:
+  structcomp run                                   embed and evaluate the built-in demo graph
+  structcomp info edges.csv                        describe your own graph
+  structcomp run --edges edges.csv --features x.npy --out results")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Partition, train, embed and evaluate in one go
+    Run(Run),
+    /// Describe a dataset: counts, repairs, degrees, components, homophily
+    Info(Info),
+    /// List, download and verify the datasets known by name
+    Datasets(Datasets),
+    /// Generate a synthetic graph with features and labels
+    Generate(Generate),
+    /// Convert a dataset, its features or its edges to another format
+    Convert(Convert),
+    /// Split the nodes into clusters and measure their quality
+    Partition(Partition),
+    /// Train a model and save it
+    Train(Train),
+    /// Embed a graph with a saved model, including graphs it was not trained on
+    Embed(Embed),
+    /// Evaluate an existing embedding
+    Evaluate(Evaluate),
+    /// Rerun a table or figure of the paper next to the published numbers
+    Reproduce(Reproduce),
+    #[command(hide = true)]
+    MeasureTraining(MeasureTraining),
+}
+
+impl Command {
+    pub(crate) fn run(&self) -> Result<()> {
+        match self {
+            Self::Run(run) => run.run(),
+            Self::Info(info) => info.run(),
+            Self::Datasets(datasets) => datasets.run(),
+            Self::Generate(generate) => generate.run(),
+            Self::Convert(convert) => convert.run(),
+            Self::Partition(partition) => partition.run(),
+            Self::Train(train) => train.run(),
+            Self::Embed(embed) => embed.run(),
+            Self::Evaluate(evaluate) => evaluate.run(),
+            Self::Reproduce(reproduce) => reproduce.run(),
+            Self::MeasureTraining(measure) => measure.run(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_flags_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,74 @@
+//! What a training was, as `run` and `train` report it.
+
+use crate::terminal::{Lines, grouped};
+use anyhow::Result;
+use serde::Serialize;
+use structcomp::{Dataset, Fitted, Mode, Quality};
+
+/// The clusters in numbers.
+#[derive(Serialize)]
+pub(super) struct ClusterReport {
+    pub(super) method: String,
+    /// How many were asked for; METIS and files may leave some empty.
+    pub(super) requested: usize,
+    #[serde(flatten)]
+    pub(super) quality: Quality,
+}
+
+/// The epochs in numbers.
+#[derive(Serialize)]
+pub(super) struct EpochReport {
+    mode: Mode,
+    pub(super) epochs: usize,
+    loss_first: f64,
+    loss_last: f64,
+    /// How far training had got after each epoch, by a measure that needs no labels.
+    settled: Vec<f64>,
+    pub(super) seconds_per_epoch: f64,
+    /// Whether Ctrl-C ended training before it was done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+}
+
+impl ClusterReport {
+    /// None after training on the full graph.
+    pub(super) fn of(fitted: &Fitted, dataset: &Dataset) -> Result<Option<Self>> {
+        let Some(partition) = &fitted.partition else { return Ok(None) };
+        Ok(Some(Self {
+            method: fitted.settings.partitioning.method.clone(),
+            requested: fitted.clusters_requested.unwrap_or(partition.clusters()),
+            quality: Quality::of(&dataset.graph, partition, dataset.labels.as_ref())?,
+        }))
+    }
+}
+
+impl EpochReport {
+    pub(super) fn of(fitted: &Fitted) -> Self {
+        let losses = &fitted.losses;
+        Self {
+            mode: fitted.settings.mode,
+            epochs: losses.len(),
+            loss_first: losses.first().copied().unwrap_or(f64::NAN),
+            loss_last: losses.last().copied().unwrap_or(f64::NAN),
+            settled: fitted.settled.clone(),
+            seconds_per_epoch: fitted.seconds.train / losses.len().max(1) as f64,
+            interrupted: fitted.interrupted,
+        }
+    }
+
+    /// Lines on the clusters and the epochs.
+    pub(super) fn rows(&self, lines: &mut Lines, clusters: Option<&ClusterReport>) {
+        match clusters {
+            Some(ClusterReport { method, quality, .. }) => {
+                let about = format!("by {method}, {:.1} % of edges cut", 100.0 * quality.cut_share);
+                lines.row("clusters", grouped(quality.clusters), about);
+            }
+            None => lines.row("clusters", "none".into(), "trained on the full graph".into()),
+        }
+        let Self { loss_first, loss_last, seconds_per_epoch, .. } = self;
+        let interrupted = if self.interrupted { "; interrupted" } else { "" };
+        let each = 1e3 * seconds_per_epoch;
+        let losses = format!("loss {loss_first:.4} to {loss_last:.4}, {each:.1} ms per epoch{interrupted}");
+        lines.row("epochs", grouped(self.epochs), losses);
+    }
+}

@@ -1,0 +1,85 @@
+//! Training with progress, checkpoints and Ctrl-C.
+
+use super::TrainingFlags;
+use anyhow::{Context, Result, anyhow, bail};
+use indicatif::ProgressBar;
+use std::cell::Cell;
+use std::path::Path;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use structcomp::{Dataset, Error, Fitted, Hooks, Stage, Stop, StructComp};
+
+impl TrainingFlags {
+    /// Trains. Ctrl-C ends training after the epoch under way, and the program at any other time.
+    pub(in crate::commands) fn fit(
+        &self,
+        model: &StructComp,
+        dataset: &Dataset,
+        checkpoint: Option<&Path>,
+        spinner: &ProgressBar,
+    ) -> Result<Fitted> {
+        let resume = checkpoint.filter(|_| self.resume);
+        if let Some(missing) = resume.filter(|path| !path.exists()) {
+            bail!("there is no checkpoint {}; leave out --resume to start over", missing.display());
+        }
+        let (name, epochs) = (model.training.model.name(), model.training.epochs);
+        let stop = interrupts()?;
+        stop.store(true, Relaxed);
+        let mut on_stage = |stage| {
+            stop.store(stage != Stage::Train, Relaxed);
+            spinner.set_message(match stage {
+                Stage::Prepare => "preparing the features".to_owned(),
+                Stage::Partition => format!("partitioning with {}", model.partitioning.method),
+                Stage::Compress => "compressing the features".to_owned(),
+                Stage::Train => format!("training {name}"),
+            });
+        };
+        let started = Cell::new(false);
+        let mut on_epoch = |epoch: &structcomp::Epoch, trainer: &structcomp::Trainer<'_>| {
+            started.set(true);
+            let (number, loss) = (epoch.number, epoch.loss);
+            spinner.set_message(format!("training {name}: epoch {number} of {epochs}, loss {loss:.4}"));
+            let stopped = stop.load(Relaxed);
+            if let (Some(path), Some(every)) = (checkpoint, self.checkpoint_every)
+                && (stopped || number % every as usize == 0)
+            {
+                trainer.save(path)?;
+            }
+            Ok(!stopped)
+        };
+        let hooks = Hooks {
+            on_stage: Some(&mut on_stage),
+            on_epoch: Some(&mut on_epoch),
+            resume: resume.map(Path::to_owned),
+            ..Hooks::default()
+        };
+        let fitted = model.fit_with(dataset, hooks);
+        stop.store(true, Relaxed);
+        fitted.map_err(|error| explained(error, model, resume.filter(|_| !started.get())))
+    }
+}
+
+/// An error of training in the words of the command line.
+fn explained(error: Error, model: &StructComp, resume: Option<&Path>) -> anyhow::Error {
+    match &error {
+        Error::Format { path, .. } | Error::Io { path, .. } if resume == Some(path) => {
+            anyhow!(error).context("cannot resume (leave out --resume to start over)")
+        }
+        Error::Input(what) if model.training.stop == Stop::Auto && what.starts_with("stopping by itself") => {
+            anyhow!("--stop auto is not available for {}; use --stop epochs", model.training.model.name())
+        }
+        _ => error.into(),
+    }
+}
+
+/// Set by Ctrl-C; if it is set already, Ctrl-C ends the program at once.
+pub(in crate::commands) fn interrupts() -> Result<&'static AtomicBool> {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    ctrlc::set_handler(|| {
+        if STOP.swap(true, Relaxed) {
+            process::exit(130);
+        }
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(&STOP)
+}
