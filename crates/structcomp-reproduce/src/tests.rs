@@ -1,4 +1,4 @@
-use crate::store::{self, Parts, VERSION};
+use crate::store::{self, SeedFiles, VERSION};
 use crate::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -253,7 +253,7 @@ fn filters_that_leave_nothing_are_errors() {
 #[test]
 fn finished_seeds_are_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
-    let parts = Parts::of(folder.path(), "a key");
+    let parts = SeedFiles::of(folder.path(), "a key");
     assert_eq!(parts.read::<Vec<u32>>(Seed(3)), None);
     parts.write(Seed(3), &vec![1, 2]).unwrap();
     assert_eq!(parts.read::<Vec<u32>>(Seed(3)), Some(vec![1, 2]));
