@@ -112,9 +112,9 @@ fn missing_datasets_are_skipped_with_a_note() {
     };
     let with_synthetic = plan("flickr/sce").unwrap();
     assert_eq!((with_synthetic.to_do(), with_synthetic.notes.len()), (1, 1), "{:?}", with_synthetic.notes);
-    assert!(with_synthetic.notes[0].starts_with("skipped: the dataset flickr is not in"));
+    assert!(with_synthetic.notes[0].starts_with("skipped: dataset flickr is not in"));
     let error = plan("reddit/").err().unwrap().to_string();
-    assert!(error.starts_with("nothing to run; skipped: the dataset reddit is not in"), "{error}");
+    assert!(error.starts_with("nothing to run; skipped: dataset reddit is not in"), "{error}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub struct Accuracy {
 /// The paper's measure: the test accuracy of a logistic regression, trained for each split on its training nodes.
 ///
 /// `c` is the weight of the training nodes against the regularization; 1 in the paper's code. Rows are not scaled,
-/// so their scale matters. SplitNodes without a label are ignored, and a class without training nodes is never
+/// so their scale matters. Nodes without a label are ignored, and a class without training nodes is never
 /// predicted. The numbers are the same for any number of threads.
 ///
 /// ```

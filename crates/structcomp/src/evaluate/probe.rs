@@ -113,7 +113,7 @@ impl Probe {
 
     /// The probe's test accuracy on each split.
     ///
-    /// SplitNodes without a label are ignored. The same seed gives the same numbers for any number of threads.
+    /// Nodes without a label are ignored. The same seed gives the same numbers for any number of threads.
     ///
     /// ```
     /// use structcomp::{Dense, Features, Labels, Probe, Seed, Softmax, Split, SplitSet};

@@ -4,7 +4,7 @@ use crate::Csr;
 use crate::matrix::{Kernel, Unit};
 use rayon::prelude::*;
 
-/// SparseRows per task.
+/// Rows per task.
 const ROWS: usize = 32;
 /// Columns summed in registers.
 const STRIP: usize = 64;

@@ -209,7 +209,7 @@ fn sum_pairs(nodes: usize, of: impl Fn(u32) -> (f64, f64) + Sync) -> (f64, f64) 
     sum_with(nodes, || (), |_, node| of(node))
 }
 
-/// SparseSums over all nodes in a fixed order, so that rounding does not depend on the number of threads.
+/// Sums over all nodes in a fixed order, so that rounding does not depend on the number of threads.
 fn sum_with<S>(
     nodes: usize,
     scratch: impl Fn() -> S + Sync + Send,

@@ -65,7 +65,7 @@ fn explained(error: Error, model: &StructComp, resume: Option<&Path>) -> anyhow:
         Error::Format { path, .. } | Error::Io { path, .. } if resume == Some(path) => {
             anyhow!(error).context("cannot resume (leave out --resume to start over)")
         }
-        Error::Input(what) if model.training.stop == Stop::Auto && what.starts_with("stopping by itself") => {
+        Error::Input(what) if model.training.stop == Stop::Auto && what.starts_with("automatic stopping") => {
             anyhow!("--stop auto is not available for {}; use --stop epochs", model.training.model.name())
         }
         _ => error.into(),

@@ -137,7 +137,7 @@ pub(super) struct RowSampler<'a> {
     withheld: Permutation,
 }
 
-/// NeighborLists per task, and per block of tasks.
+/// Rows per task, and per block of tasks.
 const TASK: u64 = 1 << 9;
 const BLOCK: u64 = 1 << 16;
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 /// Columns of a layer at most, where that leaves more than one split.
 const COLUMNS: usize = 128;
-/// SplitNodes judged at once: their hidden layers need memory, and there may be millions of nodes.
+/// Nodes judged at once: their hidden layers need memory, and there may be millions of nodes.
 const BLOCK: usize = 4096;
 
 /// How many splits to learn side by side. Every training node of any of them costs as much as if all used it, so

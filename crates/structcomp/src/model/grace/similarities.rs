@@ -5,7 +5,7 @@ use crate::matrix::{Right, Sum, View, exp, zeros};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
 
-/// RowBlocks of a tile.
+/// Rows of a tile.
 const TILE: usize = 256;
 /// Its columns, so many that making its rows ready for a product costs little beside the product.
 const PANEL: usize = 2 * TILE;
