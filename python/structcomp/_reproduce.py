@@ -138,7 +138,7 @@ def _folder(out: Any) -> Iterator[None]:
 @contextmanager
 def _progress(callback: Optional[Callback], verbose: bool) -> Iterator[Callable[[str, bool, int, int], Any]]:
     """The function to call for each cell that is started or finished."""
-    bar = bar_of(desc="reproducing", unit="cell") if verbose else None
+    bar = progress_bar(desc="reproducing", unit="cell") if verbose else None
 
     def on_event(cell: str, is_done: bool, done: int, total: int) -> Any:
         if bar is not None:

@@ -146,7 +146,7 @@ def test_errors_say_what_is_wrong(tmp_path):
         reproduce("theory", out=tmp_path, mode="half")
     with pytest.raises(ValueError, match="at least one seed and one split"):
         reproduce("theory", out=tmp_path, seeds=0)
-    with pytest.raises(ValueError, match="the dataset cora is not in"):
+    with pytest.raises(ValueError, match="dataset cora is not in"):
         reproduce("small", out=tmp_path, data_dir=tmp_path, only="cora/sce")
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError):

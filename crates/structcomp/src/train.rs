@@ -10,7 +10,21 @@ mod stop;
 mod tests;
 mod trainer;
 
-pub use trainer::{Epoch, Trainer};
+pub use trainer::Trainer;
+
+use serde::Serialize;
+
+/// An epoch as it is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Epoch {
+    /// Counted from 1.
+    pub number: usize,
+    /// The loss before the update, averaged over the steps of the epoch.
+    pub loss: f64,
+    /// How far training has got, from 0 on: for CCA-SSG how alike the views of a row are, for models of one view the
+    /// share of the embedding's effective rank that was lost since the first epoch; 0 for the others.
+    pub settled: f64,
+}
 
 #[cfg(test)]
 use crate::Training;

@@ -30,7 +30,11 @@ pub(crate) fn parts(experiment: &Experiment, cells: &[&Finished]) -> Parts {
     head.extend(["paper", "ours", "difference"]);
     head.extend(CONTROLS);
     let rows = cells.iter().map(|(cell, found)| {
-        let third = if has_variation { cell.variation.clone() } else { cell.mode.title().to_owned() };
+        let third = if has_variation {
+            cell.variation.clone()
+        } else {
+            cell.mode.title().trim_start_matches("the ").to_owned()
+        };
         let mut row = vec![Facts::of(&cell.model).title, data_title(&cell.dataset), third];
         row.extend(compared(cell, &found.ours));
         row.extend(controls(found));

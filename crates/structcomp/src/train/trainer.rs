@@ -1,23 +1,10 @@
 //! The training loop, as in the paper: batch, forward, loss, gradient, update; then the weights as an encoder.
 
-use super::stop;
+use super::{Epoch, stop};
 use crate::engine::{Cpu, Engine, Outcome, State};
 use crate::plan::Plan;
 use crate::sample::{Inputs, Sampler, Views, sampler};
 use crate::{Encoder, Error, Features, Graph, OwnObjective, Result, Seed, Stop, Training};
-use serde::Serialize;
-
-/// An epoch as it is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Epoch {
-    /// Counted from 1.
-    pub number: usize,
-    /// The loss before the update, averaged over the steps of the epoch.
-    pub loss: f64,
-    /// How far training has got, from 0 on: for CCA-SSG how alike the views of a row are, for models of one view the
-    /// share of the embedding's effective rank that was lost since the first epoch; 0 for the others.
-    pub settled: f64,
-}
 
 /// Training under way, epoch by epoch. [`StructComp::fit`](crate::StructComp::fit) is the usual way to train.
 pub struct Trainer<'a> {
