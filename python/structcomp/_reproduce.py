@@ -69,8 +69,8 @@ def reproduce(
     memory : int, optional
         The memory in bytes for all cells that run at the same time; by default 3/4 of the machine's.
     callback : callable, optional
-        Called with the name of each finished cell, the number of finished cells and the number of cells; stops
-        the run by returning False.
+        Called with the name of each finished cell, the number of finished cells and the number of cells;
+        stops the run by returning False.
     verbose : bool
         Whether to show progress.
     random_state : int, optional
@@ -81,8 +81,8 @@ def reproduce(
     Returns
     -------
     results : dict
-        finished and finished_before, the number of cells finished now and before; failed, the errors of failed
-        cells by name; stopped, whether the callback stopped it; notes, such as skipped datasets; cells, all
+        finished and finished_before, the number of cells finished now and before; failed, the errors of
+        failed cells by name; stopped, whether the callback stopped it; notes, such as skipped datasets; cells, all
         finished cells of the folder as in results.json.
 
     Examples

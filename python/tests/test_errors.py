@@ -173,7 +173,7 @@ def test_files(tmp_path):
     edges.write_text("0 1\n1 x\n")
     with pytest.raises(structcomp.FormatError, match=":2: "):
         load_dataset(edges)
-    with pytest.raises(ValueError, match="strict reading does not allow"):
+    with pytest.raises(ValueError, match="the data needs repairs, and strict=True"):
         edges.write_text("0 1\n1 1\n")
         load_dataset(edges, strict=True)
 

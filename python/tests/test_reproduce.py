@@ -55,7 +55,9 @@ def test_accuracy_is_the_command_line_s(cli, data_dir, tmp_path):
 
 def test_time_and_memory_are_measured_without_the_command_line(data_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    measured = reproduce("time-memory", out=tmp_path, data_dir=data_dir, only="cora/sce/structcomp", n_threads=2)
+    measured = reproduce(
+        "time-memory", out=tmp_path, data_dir=data_dir, only="cora/sce/structcomp", n_threads=2
+    )
     outcome = measured["cells"][0]["outcome"]
     assert measured["failed"] == {} and outcome["seconds_per_epoch"] > 0 and outcome["threads"] == 2
 
