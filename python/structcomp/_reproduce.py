@@ -82,8 +82,8 @@ def reproduce(
     -------
     results : dict
         finished and finished_before, the number of cells finished now and before; failed, the errors of
-        failed cells by name; stopped, whether the callback stopped it; notes, such as skipped datasets; cells, all
-        finished cells of the folder as in results.json.
+        failed cells by name; stopped, whether the callback stopped it; notes, such as skipped datasets;
+        cells, all finished cells of the folder as in results.json.
 
     Examples
     --------
