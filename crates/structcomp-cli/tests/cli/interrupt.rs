@@ -4,13 +4,13 @@ use super::*;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const TRAIN: &str = "train --model grace --hidden 8 --clusters 60 --checkpoint-every 1 --json";
+const TRAIN: &str = "train demo --model grace --hidden 8 --clusters 60 --checkpoint-every 1 --json";
 
 /// Starts a training that would take hours, and returns once its first checkpoint is there.
 fn started(folder: &Path, name: &str) -> Child {
     let args = format!("{TRAIN} --epochs 100000000 --out {name}.safetensors");
     let mut command = program(folder);
-    command.args(args.split_whitespace()).stdout(Stdio::piped());
+    command.args(args.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     let checkpoint = folder.join(format!("{name}.checkpoint.safetensors"));
     let start = Instant::now();
@@ -52,7 +52,9 @@ fn ctrl_c_ends_training_and_keeps_what_was_learnt() {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(130));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "interrupted; wrote stopped.safetensors, stopped.checkpoint.safetensors\n");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["train"]["interrupted"], true);
     assert!(folder.path().join("stopped.safetensors").exists());
