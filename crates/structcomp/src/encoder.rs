@@ -1,10 +1,16 @@
 //! The encoder: the weights of training, run with message passing on a whole graph.
 
 mod file;
+mod filtered;
+mod fitted;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use file::EncoderNote;
+pub use filtered::Filtered;
+pub(crate) use filtered::{Part, inverse_lengths};
+pub use fitted::FittedEncoder;
+pub(crate) use fitted::FittedEncoderNote;
 
 use crate::graph::Hops;
 use crate::matrix::{PRODUCT_ROWS, Sum, View, mean_and_variance, product};

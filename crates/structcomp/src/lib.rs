@@ -26,6 +26,7 @@ mod properties;
 pub mod random;
 mod safetensors;
 pub mod sample;
+mod solve;
 mod train;
 
 pub use compress::{Compressed, DropMember};

@@ -17,6 +17,7 @@ mod own;
 mod quadratic;
 mod sce;
 mod scores;
+mod solved;
 mod sp_gcl;
 mod unitary;
 
@@ -33,6 +34,7 @@ pub(crate) use own::Caller;
 pub use own::{Own, OwnLoss, OwnObjective, OwnRows};
 pub(crate) use quadratic::Gram;
 pub use sce::Sce;
+pub use solved::Solved;
 pub use sp_gcl::SpGcl;
 #[cfg(test)]
 pub(crate) use {coles::random_pairs, sce::Pairs};
@@ -87,18 +89,25 @@ macro_rules! models {
         #[serde(tag = "name", rename_all = "kebab-case")]
         pub enum Model {
             $($(#[$doc])* #[serde(rename = $name)] $kind($kind),)*
+            /// Computed in closed form from two halves of every cluster, without training.
+            #[serde(rename = "solved")]
+            Solved(Solved),
             /// One whose loss the caller computes; see [`Hooks::loss`](crate::Hooks::loss).
             Own(Own),
         }
 
         impl Model {
             /// The names of all models.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
+            pub const NAMES: &'static [&'static str] = &["solved", $($name),*];
+
+            /// The names of the contrastive models, which are trained.
+            pub const TRAINED: &'static [&'static str] = &[$($name),*];
 
             /// A model by name, with its default settings.
             pub fn named(name: &str) -> Result<Self> {
                 match name {
                     $($name => Ok(Self::$kind($kind::default())),)*
+                    "solved" => Ok(Self::Solved(Solved::default())),
                     _ => Err(Error::Input(format!("unknown model '{name}'; models are {}", Self::NAMES.join(", ")))),
                 }
             }
@@ -107,6 +116,7 @@ macro_rules! models {
             pub fn title(&self) -> &'static str {
                 match self {
                     $(Self::$kind(_) => $title,)*
+                    Self::Solved(_) => "the solved recipe",
                     Self::Own(_) => "custom loss",
                 }
             }
@@ -115,6 +125,7 @@ macro_rules! models {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$kind(_) => $name,)*
+                    Self::Solved(_) => "solved",
                     Self::Own(_) => "own",
                 }
             }
@@ -122,6 +133,7 @@ macro_rules! models {
             fn settings(&self) -> &dyn Contrastive {
                 match self {
                     $(Self::$kind(settings) => settings,)*
+                    Self::Solved(settings) => settings,
                     Self::Own(settings) => settings,
                 }
             }

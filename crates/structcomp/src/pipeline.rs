@@ -6,15 +6,18 @@ mod new_nodes;
 #[cfg(test)]
 mod tests;
 
+pub use crate::solve::Solution;
 pub use fitted::{Fitted, Seconds, TrainedOn};
 pub use new_nodes::NewNodes;
 
+use crate::encoder::FittedEncoder;
 use crate::memory::give_back_memory;
-use crate::model::OwnObjective;
+use crate::model::{OwnObjective, Solved};
 use crate::sample::Inputs;
+use crate::solve::solve;
 use crate::{
-    Compressed, Dataset, Epoch, Error, Features, Partition, Partitioning, Prepare, Result, Seed, Trainer,
-    Training,
+    Compressed, Dataset, Epoch, Error, Features, Model, Partition, Partitioning, Prepare, Result, Seed,
+    Trainer, Training,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -150,18 +153,21 @@ impl StructComp {
 
         stage(Stage::Train);
         let started = Instant::now();
-        let inputs = compressed.as_ref().map_or(Inputs::Nodes(&x), Inputs::Clusters);
-        let mut trainer = Trainer::new(&self.training, inputs, &data.graph, self.seed, hooks.loss.take())?;
-        if let Some(checkpoint) = &hooks.resume {
-            trainer.resume(checkpoint)?;
-        }
-        let interrupted = !run(&mut trainer, hooks.on_epoch)?;
-        let (encoder, losses, settled) = (trainer.finish()?, trainer.losses().to_vec(), trainer.settled());
-        drop(trainer);
+        let result = match (&self.training.model, &compressed) {
+            (Model::Solved(settings), Some(compressed)) => self.solve(settings, data, compressed)?,
+            (Model::Solved(_), None) => {
+                return Err(Error::Input("the solved model needs clusters; use the mode structcomp".into()));
+            }
+            _ => {
+                let inputs = compressed.as_ref().map_or(Inputs::Nodes(&x), Inputs::Clusters);
+                self.train(data, inputs, hooks.loss.take(), hooks.resume, hooks.on_epoch)?
+            }
+        };
         drop(compressed);
         give_back_memory();
         seconds.train = started.elapsed().as_secs_f64();
 
+        let Learnt { encoder, losses, settled, interrupted, solution } = result;
         Ok(Fitted {
             settings: self.clone(),
             prepared,
@@ -172,9 +178,35 @@ impl StructComp {
             epochs: losses.len(),
             losses,
             settled,
+            solution,
             interrupted,
             seconds,
         })
+    }
+
+    fn solve(&self, settings: &Solved, data: &Dataset, compressed: &Compressed) -> Result<Learnt> {
+        let (filtered, solution) = solve(settings, &data.graph, compressed, self.seed)?;
+        let encoder = FittedEncoder::Filters(filtered);
+        let solution = Some(solution);
+        Ok(Learnt { encoder, losses: Vec::new(), settled: Vec::new(), interrupted: false, solution })
+    }
+
+    fn train<'a>(
+        &self,
+        data: &'a Dataset,
+        inputs: Inputs<'a>,
+        loss: Option<Box<dyn OwnObjective + 'a>>,
+        resume: Option<PathBuf>,
+        on_epoch: Option<EpochHook<'_>>,
+    ) -> Result<Learnt> {
+        let mut trainer = Trainer::new(&self.training, inputs, &data.graph, self.seed, loss)?;
+        if let Some(checkpoint) = &resume {
+            trainer.resume(checkpoint)?;
+        }
+        let interrupted = !run(&mut trainer, on_epoch)?;
+        let encoder = FittedEncoder::Layers(trainer.finish()?);
+        let (losses, settled) = (trainer.losses().to_vec(), trainer.settled());
+        Ok(Learnt { encoder, losses, settled, interrupted, solution: None })
     }
 
     /// The clusters, and how many were asked for.
@@ -196,6 +228,15 @@ impl StructComp {
         let (_, x) = self.prepare.fit(&data.graph, data.features.as_ref(), self.seed)?;
         Ok(x)
     }
+}
+
+/// What training or solving gives.
+struct Learnt {
+    encoder: FittedEncoder,
+    losses: Vec<f64>,
+    settled: Vec<f64>,
+    interrupted: bool,
+    solution: Option<Solution>,
 }
 
 /// Trains until it is done; whether it was not ended before.

@@ -36,7 +36,7 @@ const DATASETS: [&str; 14] = [
 fn presets_are_as_recorded() {
     let expected: Vec<Expected> = serde_json::from_str(include_str!("presets.json")).unwrap();
     let mut found = 0;
-    for model in Model::NAMES {
+    for model in Model::TRAINED {
         for dataset in DATASETS {
             let presets = [
                 ("paper", Preset::paper(model, dataset)),

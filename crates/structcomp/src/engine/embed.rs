@@ -1,6 +1,6 @@
 //! Who embeds: an encoder, a graph and its features go in, the rows of the embedding come out in order.
 
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, FittedEncoder};
 use crate::matrix::{column_sums, sum_of_products};
 use crate::plan::{Finishing, Plan};
 use crate::{Dense, Error, Features, Graph, Result};
@@ -27,13 +27,7 @@ impl Encoder {
         x: &Features,
         sink: impl FnMut(&[f32]) -> Result<()>,
     ) -> Result<()> {
-        if x.cols() != self.inputs() {
-            return Err(Error::Input(format!(
-                "the encoder takes {} features per node, but these nodes have {}",
-                self.inputs(),
-                x.cols()
-            )));
-        }
+        check(self.inputs(), x)?;
         self.run(graph, x, sink)
     }
 
@@ -52,6 +46,34 @@ impl Encoder {
         let spread = (squares / nodes - mean.iter().map(|mean| mean * mean).sum::<f64>()).max(0.0).sqrt();
         let scale = if spread > 0.0 { length / spread } else { 1.0 };
         Ok(self.shifted(&mean, scale))
+    }
+}
+
+impl FittedEncoder {
+    /// The embedding block by block, in order, for one that need not be held at once.
+    pub fn embed_rows(
+        &self,
+        graph: &Graph,
+        x: &Features,
+        sink: impl FnMut(&[f32]) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Layers(encoder) => encoder.embed_rows(graph, x, sink),
+            Self::Filters(filters) => {
+                check(self.inputs(), x)?;
+                filters.run(graph, x, sink)
+            }
+        }
+    }
+}
+
+/// Refuses features that an encoder does not take.
+fn check(inputs: usize, x: &Features) -> Result<()> {
+    match x.cols() {
+        width if width == inputs => Ok(()),
+        width => Err(Error::Input(format!(
+            "the encoder takes {inputs} features per node, but these nodes have {width}"
+        ))),
     }
 }
 

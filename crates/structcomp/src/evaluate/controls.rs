@@ -26,7 +26,7 @@ pub struct Control {
 #[derive(Debug)]
 enum Rows {
     Features(for<'x> fn(&Graph, &'x Features) -> Result<Cow<'x, Features>>),
-    Model(fn(&Fitted, &Dataset, &Features) -> Result<Dense>),
+    Model(fn(&Fitted, &Dataset, &Features) -> Result<Option<Dense>>),
     /// Trains again, so it is only done on request.
     RandomClusters,
 }
@@ -51,7 +51,9 @@ pub const CONTROLS: &[Control] = &[
         name: "encoder",
         label: "encoder",
         about: "the same encoder, not trained",
-        rows: Rows::Model(|fitted, data, x| fitted.untrained(data)?.embed(&data.graph, x)),
+        rows: Rows::Model(|fitted, data, x| {
+            fitted.untrained(data)?.map(|encoder| encoder.embed(&data.graph, x)).transpose()
+        }),
     },
     Control {
         name: "random_clusters",
@@ -105,7 +107,10 @@ impl<'a> Controls<'a> {
             let dense = |rows: Dense| Cow::Owned(Features::Dense(rows));
             let rows = match (&control.rows, self.model) {
                 (Rows::Features(rows), _) => rows(self.graph, &self.features)?,
-                (Rows::Model(rows), Some((fitted, data))) => dense(rows(fitted, data, &self.features)?),
+                (Rows::Model(rows), Some((fitted, data))) => match rows(fitted, data, &self.features)? {
+                    Some(rows) => dense(rows),
+                    None => continue,
+                },
                 (Rows::RandomClusters, Some((fitted, data))) if self.random_clusters => {
                     dense(fitted.on_random_clusters(data)?.embed(data)?)
                 }

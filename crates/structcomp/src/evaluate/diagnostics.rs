@@ -318,7 +318,7 @@ impl Fitted {
         let x = self.features(data)?;
         let compressed = Compressed::new(&x, partition)?;
         let how = self.settings.training.drop_member;
-        Diagnostics::of(&data.graph, &compressed, &self.encoder, how, self.settings.seed)
+        Diagnostics::of(&data.graph, &compressed, self.encoder.layers()?, how, self.settings.seed)
     }
 }
 

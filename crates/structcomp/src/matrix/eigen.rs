@@ -45,7 +45,7 @@ const DEPENDENT: f64 = 1e-12;
 
 /// T for which YT has orthonormal columns, given G = YᵀY. Where columns of Y depend on each other, some columns of
 /// T are zero.
-fn orthonormalizing(g: &[f64], size: usize) -> Vec<f64> {
+pub(crate) fn orthonormalizing(g: &[f64], size: usize) -> Vec<f64> {
     // Columns of Y may differ in length by orders of magnitude, so they are scaled to length one first.
     let inverse = |length: f64| if length > 0.0 { 1.0 / length.sqrt() } else { 0.0 };
     let scale: Vec<f64> = g.iter().step_by(size + 1).map(|&square| inverse(square)).collect();

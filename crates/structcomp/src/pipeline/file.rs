@@ -3,7 +3,7 @@
 use super::StructComp;
 use super::fitted::{Fitted, Seconds, TrainedOn};
 use crate::Result;
-use crate::encoder::{Encoder, EncoderNote};
+use crate::encoder::{FittedEncoder, FittedEncoderNote};
 use crate::prepare::{Prepared, PreparedNote};
 use crate::safetensors::{Tensors, Writer};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ struct ModelNote {
     version: String,
     settings: StructComp,
     prepare: PreparedNote,
-    encoder: EncoderNote,
+    encoder: FittedEncoderNote,
     trained_on: TrainedOn,
     epochs: usize,
     interrupted: bool,
@@ -75,7 +75,7 @@ impl Fitted {
     fn parse(file: &Tensors) -> Result<Self> {
         let note: ModelNote = file.note()?;
         let prepared = Prepared::read(note.prepare, file)?;
-        let encoder = Encoder::read(note.encoder, file)?;
+        let encoder = FittedEncoder::read(note.encoder, file)?;
         if prepared.columns() != encoder.inputs() {
             return Err(file.wrong("has an encoder that does not take the features it prepares"));
         }
@@ -88,6 +88,7 @@ impl Fitted {
             partition: None,
             clusters_requested: note.clusters_requested,
             losses: Vec::new(),
+            solution: None,
             settled: Vec::new(),
             interrupted: note.interrupted,
             seconds: Seconds::default(),

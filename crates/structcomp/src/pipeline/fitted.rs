@@ -2,9 +2,10 @@
 
 use super::{Mode, StructComp};
 use crate::data::NodeIds;
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, FittedEncoder};
 use crate::plan::Plan;
 use crate::prepare::Prepared;
+use crate::solve::Solution;
 use crate::{Dataset, Dense, Error, Features, Partition, Partitioning, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -14,11 +15,13 @@ use std::borrow::Cow;
 pub struct Fitted {
     /// The settings.
     pub settings: StructComp,
-    /// The trained encoder, which takes prepared features.
-    pub encoder: Encoder,
+    /// The encoder, which takes prepared features.
+    pub encoder: FittedEncoder,
     pub(crate) prepared: Prepared,
     /// What it was trained on.
     pub trained_on: TrainedOn,
+    /// How a solved model was solved; not in a file.
+    pub solution: Option<Solution>,
     /// Epochs done.
     pub epochs: usize,
     /// The clusters; none after training on the whole graph, and not in a file.
@@ -112,15 +115,16 @@ impl Fitted {
         self.trained_on.graph == format!("{:032x}", data.graph.fingerprint())
     }
 
-    /// The same encoder with its initial weights, finished on this dataset: a control.
-    pub fn untrained(&self, data: &Dataset) -> Result<Encoder> {
+    /// The same encoder with its initial weights, finished on this dataset: a control. A solved model has none.
+    pub fn untrained(&self, data: &Dataset) -> Result<Option<Encoder>> {
+        let FittedEncoder::Layers(trained) = &self.encoder else { return Ok(None) };
         let x = self.features(data)?;
         let StructComp { training, mode, seed, .. } = &self.settings;
         let plan = Plan::new(training, *mode == Mode::Full, x.cols())?;
         let network = &plan.network;
         let (parameters, statistics) = (network.initial(*seed), network.initial_statistics());
         let encoder = Encoder::new(plan.encoder.clone(), &parameters, &statistics, plan.readout.clone());
-        plan.finish(encoder.with_first_hops(self.encoder.first_hops()), &data.graph, &x)
+        plan.finish(encoder.with_first_hops(trained.first_hops()), &data.graph, &x).map(Some)
     }
 
     /// The same training on as many random clusters: a control.

@@ -106,8 +106,8 @@ fn the_embedding_of_a_linear_encoder_is_hops_of_prepared_features_times_its_map(
     let fitted = StructComp { prepare, training, ..settings("sce") }.fit(&data).unwrap();
     let x = fitted.features(&data).unwrap();
     let hops = Propagation::new(&data.graph, Normalization::Symmetric).power(&x, 2).unwrap().to_dense();
-    let (map, width) = fitted.encoder.linear_map();
-    let bias = fitted.encoder.first_bias();
+    let (map, width) = fitted.encoder.layers().unwrap().linear_map();
+    let bias = fitted.encoder.layers().unwrap().first_bias();
     let z = fitted.embed(&data).unwrap();
     for (row, j) in (0..120).flat_map(|row| (0..width).map(move |j| (row, j))) {
         let sum: f32 = hops.row(row).iter().enumerate().map(|(i, x)| x * map[i * width + j]).sum();

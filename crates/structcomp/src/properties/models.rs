@@ -34,7 +34,7 @@ fn every_model_gives_the_same_bytes_for_any_number_of_threads() {
     let config = Partitioning { clusters: Some(150), ..Partitioning::default() };
     let partition = config.partition(&graph, Seed(0)).unwrap();
     let compressed = Compressed::new(&x, &partition).unwrap();
-    for name in Model::NAMES {
+    for name in Model::TRAINED {
         for inputs in [Inputs::Clusters(&compressed), Inputs::Nodes(&x)] {
             let run = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

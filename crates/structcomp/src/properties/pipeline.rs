@@ -39,7 +39,7 @@ fn p13_embeddings_of_planted_blocks_are_worth_two_hops_or_more() {
     let config = Partitioning { clusters: Some(100), ..Partitioning::default() };
     let partition = config.partition(&graph, Seed(0)).unwrap();
     let compressed = Compressed::new(&x, &partition).unwrap();
-    for name in Model::NAMES {
+    for name in Model::TRAINED {
         let model = Model::named(name).unwrap();
         // Two hops for all: of linear encoders before their layer, of the others in two layers.
         let layers = if ["sce", "coles"].contains(name) { 1 } else { 2 };

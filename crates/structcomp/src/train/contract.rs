@@ -30,7 +30,7 @@ fn graph() -> (Graph, Features, Partition) {
 
 /// Every model by its defaults, and those whose settings change what is computed.
 fn models() -> Vec<Model> {
-    let mut models: Vec<Model> = Model::NAMES.iter().map(|name| Model::named(name).unwrap()).collect();
+    let mut models: Vec<Model> = Model::TRAINED.iter().map(|name| Model::named(name).unwrap()).collect();
     models.push(Model::ContrastReg(ContrastReg { contrast: Contrast::Ml, ..ContrastReg::default() }));
     models.push(Model::SpGcl(SpGcl { batch: 9, roots: 4, ..SpGcl::default() }));
     models

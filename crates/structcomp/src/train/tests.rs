@@ -117,7 +117,7 @@ fn training_continues_as_if_it_had_never_stopped() {
     let compressed = Compressed::new(&x, &partition).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.safetensors");
-    for (name, inputs) in Model::NAMES
+    for (name, inputs) in Model::TRAINED
         .iter()
         .flat_map(|name| [(name, Inputs::Clusters(&compressed)), (name, Inputs::Nodes(&x))])
     {

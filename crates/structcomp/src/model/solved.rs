@@ -1,0 +1,53 @@
+//! The solved model: the directions in which two halves of a cluster agree are computed, not trained.
+//!
+//! CCA-SSG with a linear encoder looks for directions of feature space in which two views of a cluster agree. For a
+//! linear encoder this needs no training: [`crate::solve`] projects the features on their principal axes, filters
+//! them over hops, and weights each axis by how reliably two halves of a cluster agree on it. No epochs, no learning
+//! rate, no threshold.
+
+use super::{Blueprint, Compared, Contrastive, Objective};
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// Settings of the solved model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Solved {
+    /// The embedding dimension at most; it is smaller where fewer directions carry anything.
+    pub width: usize,
+    /// Principal axes of the features that are kept.
+    pub directions: usize,
+    /// How often clusters are split into halves to estimate reliability.
+    pub draws: usize,
+}
+
+impl Default for Solved {
+    fn default() -> Self {
+        Self { width: 256, directions: 256, draws: 4 }
+    }
+}
+
+impl Contrastive for Solved {
+    fn blueprint(&self, _hidden: usize) -> Blueprint {
+        Blueprint::default()
+    }
+
+    fn check(&self) -> Result<()> {
+        let within = |what: &str, value: usize, most: usize| match value {
+            1.. if value <= most => Ok(()),
+            _ => Err(Error::Input(format!("{what} must be from 1 to {most}, not {value}"))),
+        };
+        within("width", self.width, 4096)?;
+        within("directions", self.directions, 4096)?;
+        within("draws", self.draws, 1000)
+    }
+
+    fn objective(&self, _on: &Compared) -> Result<Box<dyn Objective + Send>> {
+        Err(Error::Input("the solved model is computed, not trained; it has no training steps".into()))
+    }
+
+    #[cfg(test)]
+    fn twin(&self, _of: &super::Twin) -> f64 {
+        unreachable!("the solved model has no loss")
+    }
+}
