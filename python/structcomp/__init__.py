@@ -13,7 +13,7 @@ from ._graphs import as_graph
 from ._native import VERSION as __version__
 from ._native import Graph, Model
 from ._objective import Objective, autograd
-from ._presets import preset, recipe
+from ._presets import preset
 from ._reproduce import reproduce
 from ._stages import compress, drop_member, embed, partition, propagate, train, untrained
 
@@ -40,7 +40,6 @@ __all__ = [
     "preset",
     "propagate",
     "quality",
-    "recipe",
     "reproduce",
     "train",
     "untrained",

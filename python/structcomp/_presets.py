@@ -1,4 +1,4 @@
-"""Parameters for known and for unknown data."""
+"""Parameters for known data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 from typing import Any, Optional
 
 from . import _native
-from ._arrays import seed_of
-from ._inputs import complete
 
 
 def preset(model: str, dataset: str, *, paper: bool = False) -> Optional[dict[str, Any]]:
@@ -35,39 +33,3 @@ def preset(model: str, dataset: str, *, paper: bool = False) -> Optional[dict[st
     """
     found = _native.preset(model, dataset, paper)
     return None if found is None else dict(sorted(json.loads(found).items()))
-
-
-def recipe(
-    X: Any, adjacency: Any = None, *, random_state: Any = None, n_threads: Optional[int] = None
-) -> dict[str, Any]:
-    """Parameters for any data, chosen from the graph and the features without labels.
-
-    The command line uses them when no model is named.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d), or an object with a graph
-        The features.
-    adjacency : object, optional
-        The graph; see `as_graph`.
-    random_state : int, optional
-        Seed for the sample of nodes that is examined.
-    n_threads : int, optional
-        Number of threads; one per core by default.
-
-    Returns
-    -------
-    parameters : dict
-        For ``StructComp(**parameters)``.
-
-    Examples
-    --------
-    >>> from structcomp import StructComp, load_dataset, recipe
-    >>> data = load_dataset("demo")
-    >>> model = StructComp(**recipe(data), random_state=0)
-    >>> model.get_params()["model"], model.get_params()["stop"]
-    ('cca-ssg', 'auto')
-    """
-    graph, features = complete("recipe(X, adjacency)", X, adjacency, n_threads)
-    given = _native.recipe(features, graph, seed_of(random_state))
-    return dict(sorted(json.loads(given).items()))

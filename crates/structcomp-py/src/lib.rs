@@ -34,7 +34,7 @@ mod _native {
         graph::Graph,
         model::Model,
         reproduce::{measure, reproduce},
-        settings::{defaults, models, preset, recipe},
+        settings::{defaults, models, preset},
         stages::{compress, drop_member, partition, propagate, quality},
         tables::table,
     };

@@ -3,13 +3,13 @@
 //! Every field of the settings is a parameter under its own name, so a new field needs no code here.
 
 use crate::errors::{raise, wrong};
-use crate::features::Features;
-use crate::graph::Graph;
+
+
 use pyo3::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use structcomp::model::Own;
-use structcomp::{Error, Mode, Model, Partitioning, Preset, Result, Seed, StructComp, Training};
+use structcomp::{Error, Mode, Model, Partitioning, Preset, Result, StructComp, Training};
 
 /// Parameters with other names in Python, and the fields.
 const RENAMED: [(&str, &str); 4] =
@@ -171,14 +171,6 @@ pub(crate) fn preset(model: &str, dataset: &str, paper: bool) -> PyResult<Option
     let partitioning = Partitioning { clusters, ..Partitioning::default() };
     let settings = StructComp { training, partitioning, ..StructComp::default() };
     Ok(Some(Value::Object(parameters(&settings).map_err(raise)?).to_string()))
-}
-
-/// Settings for any data, chosen from the graph and the features without labels, as JSON.
-#[pyfunction]
-pub(crate) fn recipe(features: &Features, graph: &Graph, seed: u64) -> PyResult<String> {
-    let training = Preset::recipe(&graph.inner, &features.inner, Seed(seed));
-    let settings = StructComp { training, ..StructComp::default() };
-    Ok(Value::Object(parameters(&settings).map_err(raise)?).to_string())
 }
 
 /// The names of all models.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 use structcomp::evaluate::Accuracy;
 use structcomp::{
-    Dataset, Dense, Features, Partition, Prepare, Preset, Probe, Result, Seed, SplitSet, StructComp,
+    Dataset, Dense, Features, Partition, Prepare, Probe, Result, Seed, SplitSet, StructComp, Training,
 };
 
 /// Trains with every seed and evaluates each embedding; seeds that `parts` has are not repeated.
@@ -33,16 +33,17 @@ pub(crate) fn accuracies(
     }
     let spread = |of: &dyn Fn(&Once) -> &Accuracy| Spread::over(all.iter().map(of));
     let random: Option<Vec<&Accuracy>> = all.iter().map(|once| once.random_clusters.as_ref()).collect();
+    let untrained: Option<Vec<&Accuracy>> = all.iter().map(|once| once.untrained.as_ref()).collect();
     Ok(Accuracies {
         ours: spread(&|once| &once.ours),
         features: spread(&|once| &once.features),
         propagated: spread(&|once| &once.propagated),
-        untrained: spread(&|once| &once.untrained),
+        untrained: untrained.map(Spread::over),
         random_clusters: random.map(Spread::over),
         against_propagated: all.iter().filter_map(|once| once.against).collect(),
         clusters: all.iter().filter_map(|once| once.clusters).collect(),
         epochs: all.iter().map(|once| once.epochs).collect(),
-        losses: all.iter().map(|once| once.losses).collect(),
+        losses: all.iter().filter_map(|once| once.losses).collect(),
     })
 }
 
@@ -52,12 +53,12 @@ struct Once {
     ours: Accuracy,
     features: Accuracy,
     propagated: Accuracy,
-    untrained: Accuracy,
+    untrained: Option<Accuracy>,
     random_clusters: Option<Accuracy>,
     against: Option<(f64, f64)>,
     clusters: Option<usize>,
     epochs: usize,
-    losses: (f64, f64),
+    losses: Option<(f64, f64)>,
 }
 
 /// What one seed needs.
@@ -96,7 +97,7 @@ impl<'a> Bench<'a> {
         };
         settings.training = match &setup.training {
             Some(training) => training.clone(),
-            None => Preset::recipe(&all.graph, &*settings.prepared_features(&all)?, seed),
+            None => Training::default(),
         };
         Ok(Self { setup, source, repeats, settings, all, seen })
     }
@@ -115,18 +116,20 @@ impl<'a> Bench<'a> {
             false => None,
         };
         let ours = self.accuracy(fitted.embed(&self.all)?, &splits)?;
-        let untrained = fitted.untrained(seen)?.embed(&self.all.graph, &*fitted.features(&self.all)?)?;
-        let end = |loss: Option<&f64>| loss.copied().unwrap_or(f64::NAN);
+        let untrained = match fitted.untrained(seen)? {
+            Some(encoder) => Some(encoder.embed(&self.all.graph, &*fitted.features(&self.all)?)?),
+            None => None,
+        };
         Ok(Once {
             against: against(&ours, &controls.propagated)?,
             ours,
             features: controls.features,
             propagated: controls.propagated,
-            untrained: self.accuracy(untrained, &splits)?,
+            untrained: untrained.map(|rows| self.accuracy(rows, &splits)).transpose()?,
             random_clusters,
             clusters: fitted.partition.as_ref().map(Partition::clusters),
             epochs: fitted.losses.len(),
-            losses: (end(fitted.losses.first()), end(fitted.losses.last())),
+            losses: fitted.losses.first().copied().zip(fitted.losses.last().copied()),
         })
     }
 

@@ -41,7 +41,7 @@ pub struct Accuracies {
     /// Of Â²X, two hops of the features.
     pub propagated: Spread,
     /// Of the same encoder with its initial weights.
-    pub untrained: Spread,
+    pub untrained: Option<Spread>,
     /// After the same training on random clusters, where requested.
     pub random_clusters: Option<Spread>,
     /// Compared with Â²X, per seed: the difference and the p-value of a paired test.

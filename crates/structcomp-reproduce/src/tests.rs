@@ -28,7 +28,7 @@ fn finished(experiment: &str, at: usize, mean: f64) -> Finished {
         ours: spread(mean),
         features: spread(58.0),
         propagated: spread(80.0),
-        untrained: spread(77.0),
+        untrained: Some(spread(77.0)),
         random_clusters: None,
         against_propagated: vec![(mean - 80.0, 0.01)],
         clusters: vec![300],

@@ -96,6 +96,12 @@ macro_rules! models {
             Own(Own),
         }
 
+        impl Default for Model {
+            fn default() -> Self {
+                Self::Solved(Solved::default())
+            }
+        }
+
         impl Model {
             /// The names of all models.
             pub const NAMES: &'static [&'static str] = &["solved", $($name),*];

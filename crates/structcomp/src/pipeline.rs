@@ -185,6 +185,7 @@ impl StructComp {
     }
 
     fn solve(&self, settings: &Solved, data: &Dataset, compressed: &Compressed) -> Result<Learnt> {
+        self.training.check_solved()?;
         let (filtered, solution) = solve(settings, &data.graph, compressed, self.seed)?;
         let encoder = FittedEncoder::Filters(filtered);
         let solution = Some(solution);

@@ -1,8 +1,6 @@
 //! Settings for known models and datasets, each with its source. They are data: `presets/*.toml`, whose layout
 //! `presets/README.md` describes.
 
-mod recipe;
-
 use crate::{Error, FeatureNorm, Model, Result, Training};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};

@@ -3,6 +3,7 @@
 use crate::terminal::{Lines, grouped};
 use anyhow::Result;
 use serde::Serialize;
+use structcomp::pipeline::Solution;
 use structcomp::{Dataset, Fitted, Mode, Quality};
 
 /// The clusters in numbers.
@@ -20,8 +21,11 @@ pub(super) struct ClusterReport {
 pub(super) struct EpochReport {
     mode: Mode,
     pub(super) epochs: usize,
-    loss_first: f64,
-    loss_last: f64,
+    loss_first: Option<f64>,
+    loss_last: Option<f64>,
+    /// How a model was solved that is not trained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solution: Option<Solution>,
     /// How far training had got after each epoch, by a measure that needs no labels.
     settled: Vec<f64>,
     pub(super) seconds_per_epoch: f64,
@@ -48,8 +52,9 @@ impl EpochReport {
         Self {
             mode: fitted.settings.mode,
             epochs: losses.len(),
-            loss_first: losses.first().copied().unwrap_or(f64::NAN),
-            loss_last: losses.last().copied().unwrap_or(f64::NAN),
+            loss_first: losses.first().copied(),
+            loss_last: losses.last().copied(),
+            solution: fitted.solution.clone(),
             settled: fitted.settled.clone(),
             seconds_per_epoch: fitted.seconds.train / losses.len().max(1) as f64,
             interrupted: fitted.interrupted,
@@ -65,10 +70,22 @@ impl EpochReport {
             }
             None => lines.row("clusters", "none".into(), "trained on the full graph".into()),
         }
+        if let Some(Solution { weights, .. }) = &self.solution {
+            let filters = weights.iter().filter(|(_, weight)| *weight >= 0.005);
+            let filters: Vec<String> =
+                filters.map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight)).collect();
+            lines.row("filters", grouped(filters.len()), filters.join(", "));
+            return;
+        }
         let Self { loss_first, loss_last, seconds_per_epoch, .. } = self;
         let interrupted = if self.interrupted { "; interrupted" } else { "" };
         let each = 1e3 * seconds_per_epoch;
-        let losses = format!("loss {loss_first:.4} to {loss_last:.4}, {each:.1} ms per epoch{interrupted}");
+        let losses = match (loss_first, loss_last) {
+            (Some(first), Some(last)) => {
+                format!("loss {first:.4} to {last:.4}, {each:.1} ms per epoch{interrupted}")
+            }
+            _ => format!("no epoch was run{interrupted}"),
+        };
         lines.row("epochs", grouped(self.epochs), losses);
     }
 }

@@ -18,7 +18,7 @@ use structcomp::{
 #[derive(Args)]
 #[command(next_help_heading = "Training")]
 pub(super) struct TrainingFlags {
-    /// The contrastive model [default: our recipe for any data, which uses CCA-SSG]
+    /// The model: our recipe, which is solved and not trained, or a contrastive model [default: solved]
     #[arg(long, value_name = "MODEL", value_parser = clap::builder::PossibleValuesParser::new(Model::NAMES))]
     model: Option<String>,
     /// Where the settings come from: ours or the paper's for this data and model, or the model's defaults
@@ -119,7 +119,7 @@ impl TrainingFlags {
             bail!("{} has no features to train on; --stand-in makes some from the graph", dataset.name);
         }
         let mut model = StructComp { mode: self.mode, prepare, seed: common.seed(), ..StructComp::default() };
-        let (clusters, training) = self.preset(dataset, &model)?;
+        let (clusters, training) = self.preset(dataset)?;
         model.training = self.on_top_of(training)?;
         model.partitioning.method = self.partitioner.clone();
         // A preset's number of clusters does not count where a file says what they are.
@@ -162,11 +162,8 @@ impl TrainingFlags {
     }
 
     /// The number of clusters, if the preset has one, and the training settings.
-    fn preset(&self, dataset: &Dataset, model: &StructComp) -> Result<(Option<usize>, Training)> {
-        let Some(name) = &self.model else {
-            let x = model.prepared_features(dataset)?;
-            return Ok((None, Preset::recipe(&dataset.graph, &x, model.seed)));
-        };
+    fn preset(&self, dataset: &Dataset) -> Result<(Option<usize>, Training)> {
+        let Some(name) = &self.model else { return Ok((None, Training::default())) };
         let on_clusters = |preset: Preset| (preset.clusters, preset.training);
         let preset = match self.preset {
             PresetChoice::Ours if self.is_full() => {

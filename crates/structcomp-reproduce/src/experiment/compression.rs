@@ -95,8 +95,13 @@ fn row(dataset: &str, model: &str, own: &[&(&Cell, &Accuracies)]) -> Vec<String>
         let point = own.iter().find(|(cell, _)| cell.variation == name);
         point.map_or_else(|| "–".into(), |(_, found)| format!("{:.2}", found.ours.mean))
     }));
-    let controls = own.first().map(|(_, found)| [found.propagated.mean, found.untrained.mean]);
-    row.extend(controls.into_iter().flatten().map(|mean| format!("{mean:.2}")));
+    let controls = own.first().map(|(_, found)| [Some(&found.propagated), found.untrained.as_ref()]);
+    row.extend(
+        controls
+            .into_iter()
+            .flatten()
+            .map(|spread| spread.map_or_else(|| "–".into(), |spread| format!("{:.2}", spread.mean))),
+    );
     row
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn theory(
     let settings = StructComp { partitioning, training: training.clone(), seed, ..StructComp::default() };
     let fitted = fit(&settings, &source.dataset, stop)?;
     let found = fitted.diagnostics(&source.dataset)?;
-    let (weight, width) = fitted.encoder.linear_map();
+    let (weight, width) = fitted.encoder.layers()?.linear_map();
     let data = source.data()?;
     let Some(partition) = &fitted.partition else {
         return Err(Error::Input("the theorems are about clusters".into()).into());

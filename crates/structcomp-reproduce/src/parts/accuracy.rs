@@ -58,7 +58,7 @@ fn figure(name: &str, title: &str, mode: Mode, cells: &[(&Cell, &Accuracies)]) -
             Some(found.ours.mean),
             cell.paper.map(|paper| paper.mean),
             Some(found.propagated.mean),
-            Some(found.untrained.mean),
+            found.untrained.as_ref().map(|spread| spread.mean),
             found.random_clusters.as_ref().map(|spread| spread.mean),
         ],
     });
@@ -95,7 +95,7 @@ pub(crate) fn controls(found: &Accuracies) -> [String; 4] {
     let all = [
         Some(&found.features),
         Some(&found.propagated),
-        Some(&found.untrained),
+        found.untrained.as_ref(),
         found.random_clusters.as_ref(),
     ];
     all.map(|spread| spread.map_or_else(|| "–".into(), |spread| format!("{:.2}", spread.mean)))
@@ -145,7 +145,7 @@ fn control_note(mode: Mode, cells: &[(&Cell, &Accuracies)]) -> Option<String> {
         (known.iter().filter(|wins| **wins).count(), known.len())
     };
     let (propagated, all) = wins(&|found| Some(found.propagated.mean));
-    let (untrained, _) = wins(&|found| Some(found.untrained.mean));
+    let (untrained, _) = wins(&|found| Some(found.untrained.as_ref()?.mean));
     let (random, known) = wins(&|found| Some(found.random_clusters.as_ref()?.mean));
     let random = if known > 0 {
         format!("; {random} of {known} are above training on random clusters")

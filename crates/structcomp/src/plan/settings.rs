@@ -2,7 +2,7 @@
 
 use crate::nn::Initial;
 use crate::sample::Augment;
-use crate::{Activation, DropMember, EncoderKind, Model, Optimizer};
+use crate::{Activation, DropMember, EncoderKind, Error, Model, Optimizer, Result};
 use serde::{Deserialize, Serialize};
 
 /// How a model is trained.
@@ -64,7 +64,7 @@ pub struct Training {
 impl Default for Training {
     fn default() -> Self {
         Self {
-            model: Model::Sce(crate::model::Sce::default()),
+            model: Model::default(),
             hidden: 512,
             layers: 1,
             epochs: 50,
@@ -93,6 +93,24 @@ impl Training {
     /// Where the encoder passes messages: as set, or as the model's authors have it.
     pub fn encoder_kind(&self) -> EncoderKind {
         self.encoder.unwrap_or(self.model.blueprint(self.hidden).encoder)
+    }
+
+    /// Refuses settings of training for the model that is not trained.
+    pub(crate) fn check_solved(&self) -> Result<()> {
+        let fields = |training: &Self| serde_json::to_value(training).unwrap_or_default();
+        let (given, usual) = (fields(self), fields(&Self::default()));
+        let set = |(name, value): (&String, &serde_json::Value)| {
+            (name != "model" && usual.get(name) != Some(value)).then(|| name.replace('-', "_"))
+        };
+        let names: Vec<String> = given.as_object().into_iter().flatten().filter_map(set).collect();
+        match names.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Input(format!(
+                "the solved model is not trained, so {} would have no effect; choose another model, or set width, \
+                 directions or draws",
+                names.join(", ")
+            ))),
+        }
     }
 
     /// The activation after the last layer: as set, or the model's own.

@@ -31,6 +31,7 @@ impl TrainingFlags {
                 Stage::Prepare => "preparing the features".to_owned(),
                 Stage::Partition => format!("partitioning with {}", model.partitioning.method),
                 Stage::Compress => "compressing the features".to_owned(),
+                Stage::Train if name == "solved" => "solving the model".to_owned(),
                 Stage::Train => format!("training {name}"),
             });
         };
