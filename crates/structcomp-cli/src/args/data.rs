@@ -48,7 +48,7 @@ pub(crate) struct Preparing {
     /// How to scale the features
     #[arg(long, value_name = "NORM", default_value = "none", value_parser = one_of::<FeatureNorm>(&["none", "row-l1", "row-l2", "standardize"]))]
     feature_norm: FeatureNorm,
-    /// What to use as features if there are none; `run` and `train` use positions
+    /// What to use as features if there are none; run and train use position
     #[arg(long, value_name = "KIND", value_parser = one_of::<StandIn>(&["position", "degree"]))]
     stand_in: Option<StandIn>,
     /// Number of features of a stand-in
