@@ -36,12 +36,12 @@ impl<'g> Association<'g> {
     pub(super) fn times(&self, x: &[f32], stride: usize, out: &mut [f32]) {
         let unit = Unit::widest();
         out.par_chunks_mut(ROWS * stride).enumerate().for_each(|(task, out)| {
-            unit.run(Rows { of: self, first: task * ROWS, x, stride, out });
+            unit.run(AssociationRows { of: self, first: task * ROWS, x, stride, out });
         });
     }
 }
 
-struct Rows<'a> {
+struct AssociationRows<'a> {
     of: &'a Association<'a>,
     first: usize,
     x: &'a [f32],
@@ -49,7 +49,7 @@ struct Rows<'a> {
     out: &'a mut [f32],
 }
 
-impl Kernel for Rows<'_> {
+impl Kernel for AssociationRows<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { of, first, x, stride, out } = self;
