@@ -101,7 +101,7 @@ impl Block {
         Ok(())
     }
 
-    /// Writes the given columns of Y, each times its factor, to the rows of `out`.
+    /// Replaces Y by the given columns of it, each times its factor.
     pub(super) fn select(&mut self, columns: &[(usize, f32)]) {
         let stride = self.stride;
         self.y.par_chunks_mut(stride * BLOCK).for_each(|rows| {
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn squares_find_eigenvalues_of_either_sign() {
         // Eigenvalues 40, -39, …, down to ±1, along the coordinates.
-        let value = |at: usize| if at % 2 == 0 { 40.0 - at as f32 } else { at as f32 - 40.0 };
+        let value = |at: usize| if at.is_multiple_of(2) { 40.0 - at as f32 } else { at as f32 - 40.0 };
         let mut block = Block::random(40, 6, 3).unwrap();
         let stride = block.stride;
         let times = |x: &[f32], out: &mut [f32]| {
