@@ -50,9 +50,8 @@ class StructComp(Parameters):
     feature_norm : str
         Scaling of the features: ``"none"``, ``"row-l1"``, ``"row-l2"`` or ``"standardize"``. The statistics
         of `fit` are kept and used in `transform`.
-    stand_in : str or None
-        Features for a graph without any: ``"random-projection"``, ``"spectral"`` or ``"degree"``; None raises
-        an error instead. Only ``"degree"`` works on another graph in `transform`.
+    stand_in : str
+        Features for a graph without any: ``"position"``, where a node is in the graph, or ``"degree"``. Only ``"degree"`` works on another graph in `transform`.
     stand_in_width : int
         Number of these features.
     data : object, optional
@@ -110,8 +109,8 @@ class StructComp(Parameters):
         weight_decay: float = 5e-4,
         mode: str = "structcomp",
         feature_norm: str = "none",
-        stand_in: Optional[str] = "random-projection",
-        stand_in_width: int = 64,
+        stand_in: str = "position",
+        stand_in_width: int = 128,
         data: Any = None,
         callback: Optional[Callback] = None,
         verbose: bool = False,

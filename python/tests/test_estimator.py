@@ -155,8 +155,8 @@ def test_copies(small, way):
 def test_the_defaults_are_the_library_s():
     library = json.loads(_native.defaults("grace"))
     ours = inspect.signature(StructComp).parameters
-    # A seed is drawn, and graphs without features are no error.
-    shared = {*ours} & {*library} - {"random_state", "stand_in"}
+    # A seed is drawn.
+    shared = {*ours} & {*library} - {"random_state"}
     assert shared >= {"hidden", "layers", "epochs", "n_clusters", "partitioner", "mode", "feature_norm"}
     assert {name: ours[name].default for name in shared} == {name: library[name] for name in shared}
 

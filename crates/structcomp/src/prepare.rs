@@ -1,8 +1,10 @@
 //! What is done to features before the first layer. It is fitted once and then part of the model.
 
+mod association;
+mod position;
 mod scale;
-mod spectral;
 mod stand_in;
+mod subspace;
 
 pub use scale::FeatureNorm;
 pub use stand_in::StandIn;
@@ -20,15 +22,15 @@ use std::borrow::Cow;
 pub struct Prepare {
     /// How features are scaled.
     pub feature_norm: FeatureNorm,
-    /// What takes the place of features in a graph that has none; without it such a graph is refused.
-    pub stand_in: Option<StandIn>,
+    /// What takes the place of features in a graph that has none.
+    pub stand_in: StandIn,
     /// How many features a stand-in has.
     pub stand_in_width: usize,
 }
 
 impl Default for Prepare {
     fn default() -> Self {
-        Self { feature_norm: FeatureNorm::None, stand_in: None, stand_in_width: 64 }
+        Self { feature_norm: FeatureNorm::None, stand_in: StandIn::Position, stand_in_width: 128 }
     }
 }
 
@@ -58,20 +60,15 @@ impl Prepare {
         features: Option<&'x Features>,
         seed: Seed,
     ) -> Result<(Prepared, Cow<'x, Features>)> {
-        let (stand_in, x) = match (features, self.stand_in) {
-            (Some(x), _) => {
+        let (stand_in, x) = match features {
+            Some(x) => {
                 check_rows(graph, x)?;
                 (None, Cow::Borrowed(x))
             }
-            (None, Some(kind)) => {
-                let fitted = FittedStandIn::new(kind, self.stand_in_width, graph, seed);
+            None => {
+                let fitted = FittedStandIn::new(self.stand_in, self.stand_in_width, graph, seed);
                 let x = fitted.features(graph)?;
                 (Some(fitted), Cow::Owned(x))
-            }
-            (None, None) => {
-                return Err(Error::Input(
-                    "the graph has no node features, and no stand-in was chosen".into(),
-                ));
             }
         };
         if let (Features::Sparse(x), FeatureNorm::Standardize) = (&*x, self.feature_norm) {
@@ -89,9 +86,6 @@ impl Prepare {
 impl Prepare {
     /// Prepares the features of a dataset in place, for all who need them without a model.
     pub fn dataset(&self, data: &mut Dataset, seed: Seed) -> Result<()> {
-        if data.features.is_none() && self.stand_in.is_none() {
-            return Ok(());
-        }
         data.source.notes.extend(self.note(data));
         let (_, x) = self.fit(&data.graph, data.features.as_ref(), seed)?;
         data.features = Some(x.into_owned());
@@ -100,9 +94,9 @@ impl Prepare {
 
     /// What a reader of results should know: whether a stand-in takes the place of features.
     pub fn note(&self, data: &Dataset) -> Option<String> {
-        let kind = self.stand_in.filter(|_| data.features.is_none())?;
-        let width = self.stand_in_width;
-        Some(format!("the graph has no features; {kind} stand in for them, {width} per node"))
+        let Self { stand_in, stand_in_width: width, .. } = self;
+        let missing = data.features.is_none();
+        missing.then(|| format!("the graph has no features; {stand_in} stand in for them, {width} per node"))
     }
 }
 
@@ -215,9 +209,6 @@ mod tests {
         assert!(
             error(Prepare::default().fit(&path(2), Some(&x), Seed(0)).map(|fit| fit.1)).contains("3 rows")
         );
-        assert!(
-            error(Prepare::default().fit(&path(3), None, Seed(0)).map(|fit| fit.1)).contains("no stand-in")
-        );
         let (prepared, _) = Prepare::default().fit(&path(3), Some(&x), Seed(0)).unwrap();
         assert!(error(prepared.apply(&path(3), None)).contains("the graph has none"));
         assert!(error(prepared.apply(&path(1), Some(&dense(1, &[1.0, 2.0])))).contains("nodes have 2"));
@@ -225,8 +216,8 @@ mod tests {
 
     #[test]
     fn a_stand_in_serves_its_own_graph_and_only_degrees_another() {
-        for kind in [StandIn::Degree, StandIn::RandomProjection, StandIn::Spectral] {
-            let prepare = Prepare { stand_in: Some(kind), stand_in_width: 4, ..Prepare::default() };
+        for kind in [StandIn::Position, StandIn::Degree] {
+            let prepare = Prepare { stand_in: kind, stand_in_width: 4, ..Prepare::default() };
             let (prepared, x) = prepare.fit(&path(6), None, Seed(3)).unwrap();
             assert_eq!(prepared.apply(&path(6), None).unwrap(), x);
             let other = prepared.apply(&path(5), None);

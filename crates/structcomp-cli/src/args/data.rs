@@ -48,11 +48,11 @@ pub(crate) struct Preparing {
     /// How to scale the features
     #[arg(long, value_name = "NORM", default_value = "none", value_parser = one_of::<FeatureNorm>(&["none", "row-l1", "row-l2", "standardize"]))]
     feature_norm: FeatureNorm,
-    /// What to use as features if there are none
-    #[arg(long, value_name = "KIND", value_parser = one_of::<StandIn>(&["degree", "random-projection", "spectral"]))]
+    /// What to use as features if there are none; run and train use position
+    #[arg(long, value_name = "KIND", value_parser = one_of::<StandIn>(&["position", "degree"]))]
     stand_in: Option<StandIn>,
     /// Number of features of a stand-in
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=65536))]
     stand_in_width: u32,
 }
 
@@ -128,13 +128,17 @@ impl Preparing {
     pub(crate) fn settings(&self) -> Prepare {
         Prepare {
             feature_norm: self.feature_norm,
-            stand_in: self.stand_in,
+            stand_in: self.stand_in.unwrap_or_default(),
             stand_in_width: self.stand_in_width as usize,
         }
     }
 
-    /// Prepares the features of a dataset in place, for commands without a model.
+    /// Prepares the features of a dataset in place, for commands without a model. They do without features unless
+    /// asked for some.
     pub(crate) fn apply(&self, dataset: &mut Dataset, common: &Common) -> Result<()> {
+        if dataset.features.is_none() && self.stand_in.is_none() {
+            return Ok(());
+        }
         Ok(self.settings().dataset(dataset, common.seed())?)
     }
 

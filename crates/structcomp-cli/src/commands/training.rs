@@ -115,9 +115,6 @@ impl TrainingFlags {
     pub(super) fn model(&self, dataset: &Dataset, common: &Common) -> Result<StructComp> {
         self.check()?;
         let prepare = self.preparing.settings();
-        if dataset.features.is_none() && prepare.stand_in.is_none() {
-            bail!("{} has no features to train on; --stand-in makes some from the graph", dataset.name);
-        }
         let mut model = StructComp { mode: self.mode, prepare, seed: common.seed(), ..StructComp::default() };
         let (clusters, training) = self.preset(dataset)?;
         model.training = self.on_top_of(training)?;

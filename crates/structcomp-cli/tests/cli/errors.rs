@@ -58,7 +58,6 @@ partition edges.txt -k 2 --out c.npy
 partition edges.txt -k 3 --method theirs.part
 
 train
-train edges.txt --out m.safetensors
 train demo --out m.npy
 train demo --out edges.txt/m.safetensors
 train demo --out m.safetensors --model magic
@@ -92,7 +91,6 @@ train demo --out m.safetensors --resume
 train demo --out model.safetensors --model sce --hidden 4 --seed 9 --resume
 train demo --out damaged.safetensors --model sce --hidden 4 --resume
 
-run edges.txt
 run --out edges.txt/results
 run --splits none
 run --runs 1
@@ -156,7 +154,7 @@ fn broken() -> tempfile::TempDir {
     }
     let small = "--model sce --epochs 1 --hidden 4 --out";
     line(folder.path(), &format!("train demo --checkpoint-every 1 {small} model.safetensors"));
-    let stand_in = "--stand-in random-projection --stand-in-width 3 -k 2";
+    let stand_in = "--stand-in position --stand-in-width 3 -k 2";
     line(folder.path(), &format!("train edges.txt {stand_in} {small} stand-in.safetensors"));
     let model = read(folder.path(), "model.safetensors");
     std::fs::write(folder.path().join("half.safetensors"), &model[..model.len() / 2]).unwrap();

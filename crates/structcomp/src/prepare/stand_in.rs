@@ -1,8 +1,7 @@
 //! Substitute features for graphs without any, computed from the graph alone.
 
-use super::spectral;
-use crate::random::normal;
-use crate::{Csr, Dense, Error, Features, Graph, Normalization, Propagation, Result, Seed};
+use super::position::positions;
+use crate::{Csr, Dense, Error, Features, Graph, Result, Seed};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -10,35 +9,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StandIn {
-    /// One-hot encoding of the degree on a logarithmic scale: small degrees have their own column, larger
-    /// ones share. Sparse, and the only choice that does not encode a node's position in the graph.
-    Degree,
-    /// A random Gaussian vector per node, averaged over three hops (Â³R) and scaled to unit length: nodes with
-    /// common neighbours get similar vectors.
+    /// Where the node is in the graph: nodes with like neighbourhoods, and in the same part of the graph, have like
+    /// features. The best choice where one graph is embedded.
     #[default]
-    RandomProjection,
-    /// The leading eigenvectors of Â, largest eigenvalue first, each scaled to mean square 1.
-    ///
-    /// The eigenvalue 1 has one eigenvector per connected component; these only distinguish components. If
-    /// the graph has fewer nodes than `width`, the remaining columns are zero.
-    Spectral,
+    Position,
+    /// One-hot encoding of the degree on a logarithmic scale: small degrees have their own column, larger
+    /// ones share. Sparse, and the only choice that means the same on every graph.
+    Degree,
 }
 
 impl std::fmt::Display for StandIn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
+            Self::Position => "positions in the graph",
             Self::Degree => "node degrees",
-            Self::RandomProjection => "spread random vectors",
-            Self::Spectral => "eigenvectors",
         })
     }
 }
-
-/// Hops of the random projection: enough to reach beyond two-hop neighbours, few enough to keep the nodes of
-/// a small graph distinct.
-const HOPS: usize = 3;
-/// Nodes per random stream.
-const BLOCK: usize = 1024;
 
 /// A stand-in with all that its features depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,15 +63,8 @@ impl FittedStandIn {
         }
         match self.kind {
             StandIn::Degree => degree(graph, width, self.largest_degree),
-            StandIn::RandomProjection => {
-                let r = random(graph.nodes(), width, width, seed.key("random projection"))?;
-                let r = Features::Dense(Dense::new(graph.nodes(), width, r)?);
-                let spread = Propagation::new(graph, Normalization::Symmetric).power(&r, HOPS)?;
-                Ok(spread.scale_rows(|row| row.iter().map(|&x| (x as f64).powi(2)).sum::<f64>().sqrt()))
-            }
-            StandIn::Spectral => {
-                let vectors = spectral::leading(graph, width, seed)?.vectors;
-                Dense::new(graph.nodes(), width, vectors).map(Features::Dense)
+            StandIn::Position => {
+                Dense::new(graph.nodes(), width, positions(graph, width, seed)?).map(Features::Dense)
             }
         }
     }
@@ -113,20 +93,6 @@ fn degree(graph: &Graph, width: usize, largest: usize) -> Result<Features> {
     Csr::new(width, (0..=nodes as u64).collect::<Vec<_>>(), columns, vec![1.0; nodes]).map(Features::Sparse)
 }
 
-/// A `rows` × `stride` matrix whose first `width` columns are random and the others zero.
-pub(super) fn random(rows: usize, width: usize, stride: usize, key: u64) -> Result<Vec<f32>> {
-    let size = rows.checked_mul(stride).filter(|&size| size <= isize::MAX as usize / size_of::<f32>());
-    let too_large = || Error::Input(format!("{rows} x {width} features are too many"));
-    let mut values = vec![0.0; size.ok_or_else(too_large)?];
-    values.par_chunks_mut(BLOCK * stride).enumerate().for_each(|(block, values)| {
-        let mut rng = Seed(key).stream_at("block", block as u64);
-        for row in values.chunks_exact_mut(stride) {
-            row[..width].iter_mut().for_each(|value| *value = normal(&mut rng));
-        }
-    });
-    Ok(values)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,41 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_have_mean_zero_and_variance_one() {
-        let values = random(1000, 50, 50, 7).unwrap();
-        let mean = values.iter().map(|&x| x as f64).sum::<f64>() / 5e4;
-        let variance = values.iter().map(|&x| (x as f64).powi(2)).sum::<f64>() / 5e4;
-        let fourth = values.iter().map(|&x| (x as f64).powi(4)).sum::<f64>() / 5e4;
-        // Three standard errors of each estimate.
-        assert!(mean.abs() < 0.014 && (variance - 1.0).abs() < 0.02 && (fourth - 3.0).abs() < 0.15);
-    }
-
-    #[test]
-    fn neighbours_have_like_projections_and_strangers_do_not() {
-        // Two cliques of twelve.
-        let clique = |first: u32| (first..first + 12).flat_map(move |u| (first..u).map(move |v| (u, v)));
-        let edges: Vec<(u32, u32)> = clique(0).chain(clique(12)).collect();
-        let graph = Graph::from_edges(24, &edges).unwrap();
-        let x = StandIn::RandomProjection.features(&graph, 64, Seed(1)).unwrap();
-        let dense = x.to_dense();
-        let cosine =
-            |u: usize, v: usize| dense.row(u).iter().zip(dense.row(v)).map(|(a, b)| a * b).sum::<f32>();
-        assert!((cosine(3, 3) - 1.0).abs() < 1e-5);
-        assert!(cosine(0, 11) > 0.99 && cosine(0, 12).abs() < 0.5);
-        assert_eq!(x, StandIn::RandomProjection.features(&graph, 64, Seed(1)).unwrap());
-        assert_ne!(x, StandIn::RandomProjection.features(&graph, 64, Seed(2)).unwrap());
-    }
-
-    #[test]
     fn every_kind_fills_any_graph() {
-        let empty = Graph::from_edges(0, &[]).unwrap();
-        let pair = Graph::from_edges(2, &[(0, 1)]).unwrap();
-        for kind in [StandIn::Degree, StandIn::RandomProjection, StandIn::Spectral] {
-            for graph in [&empty, &pair] {
-                let x = kind.features(graph, 5, Seed(0)).unwrap();
-                assert_eq!((x.rows(), x.cols()), (graph.nodes(), 5), "{kind:?}");
+        let graph = |nodes, edges: &[(u32, u32)]| Graph::from_edges(nodes, edges).unwrap();
+        let graphs = [graph(0, &[]), graph(1, &[]), graph(2, &[(0, 1)]), graph(7, &[(0, 1), (1, 2), (4, 5)])];
+        for kind in [StandIn::Position, StandIn::Degree] {
+            for graph in &graphs {
+                for width in [1, 2, 5, 128] {
+                    let x = kind.features(graph, width, Seed(0)).unwrap();
+                    assert_eq!((x.rows(), x.cols()), (graph.nodes(), width), "{kind:?}");
+                    assert!(x.to_dense().values().iter().all(|value| value.is_finite()));
+                }
             }
         }
-        assert_eq!(serde_json::to_string(&StandIn::RandomProjection).unwrap(), "\"random-projection\"");
+        assert_eq!(serde_json::to_string(&StandIn::Position).unwrap(), "\"position\"");
     }
 }
