@@ -180,6 +180,10 @@ mod tests {
             let mean = column.iter().sum::<f32>() / 200.0;
             column.iter().map(|v| (v - mean).abs()).fold(0.0, f32::max)
         };
-        assert!(spread(0) > 100.0 && (1..5).all(|c| spread(c) < 0.5), "{:?}", (0..5).map(spread).collect::<Vec<_>>());
+        assert!(
+            spread(0) > 100.0 && (1..5).all(|c| spread(c) < 0.5),
+            "{:?}",
+            (0..5).map(spread).collect::<Vec<_>>()
+        );
     }
 }

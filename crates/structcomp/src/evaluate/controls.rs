@@ -127,7 +127,13 @@ impl<'a> Controls<'a> {
     /// The controls of a model; features are prepared as the model does.
     pub fn of_model(fitted: &'a Fitted, data: &'a Dataset) -> Result<Self> {
         let features = fitted.features(data)?;
-        Ok(Self { graph: &data.graph, features, model: Some((fitted, data)), random_clusters: false, few: false })
+        Ok(Self {
+            graph: &data.graph,
+            features,
+            model: Some((fitted, data)),
+            random_clusters: false,
+            few: false,
+        })
     }
 
     /// Whether to train on random clusters as well.

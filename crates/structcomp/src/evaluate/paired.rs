@@ -156,8 +156,14 @@ mod tests {
         assert!((comparison.p_value - (1.0 - t / (2.0 + t * t).sqrt())).abs() < 1e-14);
         let back = Comparison::paired(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]).unwrap();
         assert_eq!((back.difference, back.p_value), (-2.0, comparison.p_value));
-        assert_eq!((comparison.p_greater(), back.p_less()), (comparison.p_value / 2.0, comparison.p_value / 2.0));
-        assert_eq!((back.p_greater(), comparison.p_less()), (1.0 - comparison.p_value / 2.0, back.p_greater()));
+        assert_eq!(
+            (comparison.p_greater(), back.p_less()),
+            (comparison.p_value / 2.0, comparison.p_value / 2.0)
+        );
+        assert_eq!(
+            (back.p_greater(), comparison.p_less()),
+            (1.0 - comparison.p_value / 2.0, back.p_greater())
+        );
         let same = Comparison::paired(&[5.0, 6.0], &[5.0, 6.0]).unwrap();
         assert_eq!((same.difference, same.p_value), (0.0, 1.0));
         assert_eq!(Comparison::paired(&[6.0, 7.0], &[5.0, 6.0]).unwrap().p_value, 0.0);

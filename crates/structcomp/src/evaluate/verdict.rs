@@ -65,7 +65,11 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([own, other], count) = (self.means, self.controls);
         write!(f, "{} the best of {count} embeddings without training: ", self.word())?;
-        write!(f, "{own:.1} % against {other:.1} % for {} ({:+.1} points, ", self.against.label, self.difference)?;
+        write!(
+            f,
+            "{own:.1} % against {other:.1} % for {} ({:+.1} points, ",
+            self.against.label, self.difference
+        )?;
         match self.p {
             p if p < 0.001 => write!(f, "p = {p:.0e})"),
             p => write!(f, "p = {p:.3})"),

@@ -75,7 +75,8 @@ impl Cholesky {
     /// The factor L of the matrix LLᵀ, row by row.
     pub(crate) fn factor(&self) -> Vec<f64> {
         let size = self.size;
-        let cell = |at: usize| if at % size <= at / size { self.factor[at % size * size + at / size] } else { 0.0 };
+        let cell =
+            |at: usize| if at % size <= at / size { self.factor[at % size * size + at / size] } else { 0.0 };
         (0..size * size).map(cell).collect()
     }
 

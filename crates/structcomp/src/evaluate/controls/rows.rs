@@ -7,6 +7,7 @@ use super::super::axes::Axes;
 use super::ggcm::Sharpening;
 use super::{Control, Rows, slimg};
 use crate::{Dense, Features, Graph, Normalization, Propagation, Result};
+use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// Columns at most.
@@ -145,13 +146,13 @@ impl<'a> Chain<'a> {
     /// (X + ÂX + Â²X)/3.
     fn mean(&self) -> Vec<f32> {
         let third = |(x, sum): (&f32, &f32)| (x + sum) / 3.0;
-        self.x.values().iter().zip(&self.sum).map(third).collect()
+        self.x.values().par_iter().zip(&self.sum).map(third).collect()
     }
 
     /// share · X + (1 − share)/count · `sum`.
     fn with_share(&self, sum: &[f32], share: f64, count: f64) -> Vec<f32> {
         let (own, others) = (share as f32, ((1.0 - share) / count) as f32);
-        self.x.values().iter().zip(sum).map(|(x, sum)| own * x + others * sum).collect()
+        self.x.values().par_iter().zip(sum).map(|(x, sum)| own * x + others * sum).collect()
     }
 
     /// [X | ÂX | Â²X].
@@ -170,5 +171,5 @@ impl<'a> Chain<'a> {
 }
 
 pub(super) fn add(to: &mut [f32], values: &[f32]) {
-    to.iter_mut().zip(values).for_each(|(to, value)| *to += value);
+    to.par_iter_mut().zip(values).for_each(|(to, value)| *to += value);
 }

@@ -8,6 +8,7 @@ use super::super::axes::{Axes, orthonormal};
 use crate::matrix::{column_sums, tall::PAD};
 use crate::random::{Rng, normal};
 use crate::{Dense, Features, Graph, Normalization, Propagation, Result, Seed};
+use rayon::prelude::*;
 
 /// Columns of each part.
 const WIDTH: usize = 64;
@@ -92,15 +93,18 @@ fn adjacency(symmetric: &Propagation, degrees: &[f32], y: &[f32]) -> Result<Vec<
     let mut out = vec![0.0; y.len()];
     symmetric.hop_into(&scaled(y, &roots), y.len() / degrees.len().max(1), &mut out)?;
     let mut out = scaled(&out, &roots);
-    out.iter_mut().zip(y).for_each(|(out, y)| *out -= y);
+    out.par_iter_mut().zip(y).for_each(|(out, y)| *out -= y);
     Ok(out)
 }
 
 /// Every row times its factor.
 fn scaled(rows: &[f32], factors: &[f32]) -> Vec<f32> {
     let width = rows.len() / factors.len().max(1);
-    let row = |(row, factor): (&[f32], &f32)| row.iter().map(|value| value * factor).collect::<Vec<_>>();
-    rows.chunks(width.max(1)).zip(factors).flat_map(row).collect()
+    let mut out = rows.to_vec();
+    out.par_chunks_mut(width.max(1)).zip(factors).for_each(|(row, factor)| {
+        row.iter_mut().for_each(|value| *value *= factor);
+    });
+    out
 }
 
 #[cfg(test)]
@@ -130,6 +134,9 @@ mod tests {
         assert!(rows.iter().all(|value| value.is_finite()));
         // The first column is close to the leading vector, that of the larger one.
         let first: Vec<f32> = rows.iter().step_by(width).map(|v| v.abs()).collect();
-        assert!(first[0] > 0.2 && first[1..6].iter().all(|v| (v - first[0]).abs() < 0.1 * first[0]), "{first:?}");
+        assert!(
+            first[0] > 0.2 && first[1..6].iter().all(|v| (v - first[0]).abs() < 0.1 * first[0]),
+            "{first:?}"
+        );
     }
 }

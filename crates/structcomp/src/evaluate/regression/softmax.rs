@@ -4,6 +4,7 @@
 //! the gradient are three passes over one matrix of rows times classes, so nearly all time is in two products.
 
 use crate::matrix::{Kernel, Right, Sum, Unit, View, dot, exp, product};
+use std::cell::RefCell;
 
 /// Rows of training nodes with their classes, numbered from 0.
 pub(super) struct Rows<'a> {
@@ -12,6 +13,8 @@ pub(super) struct Rows<'a> {
     pub(super) width: usize,
     pub(super) classes: &'a [u32],
     pub(super) count: usize,
+    /// Room for the logits, so that memory is not asked for in every step.
+    pub(super) room: RefCell<Vec<f32>>,
 }
 
 /// F at some weights.
@@ -39,8 +42,9 @@ pub(super) fn times(out: &mut [f32], a: View, b: View) {
 impl Rows<'_> {
     /// F and its gradient for the rows that `held` does not name, and the prediction of those it does.
     pub(super) fn at(&self, weights: &[f32], lambda: f64, held: impl Fn(usize) -> bool) -> Point {
-        let Self { x, width, classes, count } = *self;
-        let mut logits = vec![0.0; classes.len() * count];
+        let Self { x, width, classes, count, .. } = *self;
+        let mut logits = self.room.borrow_mut();
+        logits.resize(classes.len() * count, 0.0);
         times(&mut logits, View::new(x, width), View::new(weights, count));
         let (mut value, mut right, mut loss) = (0.5 * lambda * dot(weights, weights), 0, 0.0);
         let unit = Unit::widest();
