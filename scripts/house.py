@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the shape of the Rust sources; `--graph` prints which module uses which.
 
-Fails on a cycle between the top-level modules of a crate in LAYERED, on two types of one name in a crate, on files of more than
+Fails on a cycle between the top-level modules of a crate, on two types of one name in a crate, on files of more than
 500 lines and on functions of more than 60. Tests do not count, except for the length of files.
 """
 
@@ -12,8 +12,6 @@ from pathlib import Path
 
 FILE_LINES, FUNCTION_LINES = 500, 60
 TESTS = {"tests.rs", "goldens.rs", "contract.rs", "no_unit.rs"}  # the last: the same names for other processors
-# The modules of the other crates still use each other.
-LAYERED = {"structcomp", "structcomp-cli", "structcomp-py"}
 CRATES = Path(__file__).resolve().parent.parent / "crates"
 
 
@@ -112,8 +110,7 @@ def long_functions(text: str) -> list[tuple[int, str, int]]:
 
 
 def faults(crate: Path) -> list[str]:
-    graph = module_graph(crate) if crate.name in LAYERED else {}
-    found = [f"{crate.name}: modules form a cycle: {cycle}" for cycle in cycles(graph)]
+    found = [f"{crate.name}: modules form a cycle: {cycle}" for cycle in cycles(module_graph(crate))]
     types: dict[str, set[str]] = defaultdict(set)
     for path in sources(crate):
         shown = path.relative_to(CRATES)

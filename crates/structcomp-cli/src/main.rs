@@ -24,6 +24,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of our output has closed it, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<terminal::Interrupted>() => {
+            terminal::tell(&error.to_string());
+            ExitCode::from(130)
+        }
         Err(error) => fail(&error, 1),
     }
 }

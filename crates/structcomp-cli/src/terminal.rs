@@ -3,9 +3,12 @@
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
+    fmt::{self, Display},
     io::{self, ErrorKind, Write},
+    path::PathBuf,
     time::{Duration, Instant},
 };
+use structcomp::Fitted;
 
 /// Writes a result to stdout.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -29,6 +32,33 @@ pub(crate) fn print_json(object: &impl serde::Serialize) -> Result<()> {
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
+
+/// Ended by Ctrl-C, after what there was has been written; and what the user should know.
+#[derive(Debug)]
+pub(crate) struct Interrupted(pub(crate) String);
+
+impl Interrupted {
+    /// Fails if training was interrupted, and names the files that were written.
+    pub(crate) fn check(fitted: &Fitted, written: impl IntoIterator<Item = PathBuf>) -> Result<()> {
+        if !fitted.interrupted {
+            return Ok(());
+        }
+        let files: Vec<String> = written.into_iter().map(|file| file.display().to_string()).collect();
+        Err(Self(match &files[..] {
+            [] => "nothing was written".into(),
+            files => format!("wrote {}", files.join(", ")),
+        })
+        .into())
+    }
+}
+
+impl Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "interrupted; {}", self.0)
+    }
+}
+
+impl std::error::Error for Interrupted {}
 
 /// A spinner for work of unknown length. It appears after a moment, so quick work shows nothing.
 pub(crate) fn spinner(quiet: bool, what: String) -> ProgressBar {

@@ -1,8 +1,7 @@
 //! Cells that train and evaluate.
 
-use crate::fit::fit;
+use crate::fit::{Halt, fit};
 use crate::outcome::{Accuracies, Spread, against};
-use crate::run::Halt;
 use crate::source::Source;
 use crate::store::SeedFiles;
 use crate::{Cell, Mode, Repeats, Setup};

@@ -19,9 +19,9 @@ pub(crate) use {
 };
 
 use crate::draft::Draft;
-use crate::report::{Parts, accuracy};
+use crate::parts::{Parts, accuracy};
 use crate::{Cell, Finished, Published, PublishedCost, Task, settings};
-use structcomp::{Budget, Dataset, Error, Result};
+use structcomp::{Error, Result};
 
 /// A table or figure of the paper.
 pub struct Experiment {
@@ -41,15 +41,6 @@ pub struct Experiment {
     pub(crate) alone: bool,
     /// Datasets that are not public downloads; a report without them is complete.
     pub(crate) optional: &'static [&'static str],
-    /// Datasets that it generates.
-    pub(crate) generated: &'static [Generated],
-}
-
-/// A dataset that an experiment generates.
-pub(crate) struct Generated {
-    pub(crate) name: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) generate: fn(&Budget) -> Result<Dataset>,
 }
 
 /// All experiments, in the order of the report.
@@ -75,10 +66,9 @@ const TABLE: Experiment = Experiment {
     caption: "",
     drafts: || Ok(Vec::new()),
     paper: "",
-    parts: accuracy::parts,
+    parts: |experiment, cells| accuracy::parts(experiment.name, experiment.title, cells),
     alone: false,
     optional: &[],
-    generated: &[],
 };
 
 impl Experiment {
@@ -138,11 +128,6 @@ impl PaperNumbers {
         let numbers = found.and_then(toml::Value::as_array);
         numbers.into_iter().flatten().filter_map(toml::Value::as_float).collect()
     }
-}
-
-/// The dataset that an experiment generates under this name.
-pub(crate) fn generated(name: &str) -> Option<&'static Generated> {
-    EXPERIMENTS.iter().flat_map(|experiment| experiment.generated).find(|data| data.name == name)
 }
 
 #[cfg(test)]

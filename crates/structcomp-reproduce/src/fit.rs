@@ -1,12 +1,24 @@
 //! The only places that train.
 
-use crate::run::Halt;
 use crate::source::Data;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use structcomp::sample::Inputs;
 use structcomp::{
-    Compressed, Dataset, Fitted, Hooks, Partition, Result, Seed, StructComp, Trainer, Training,
+    Compressed, Dataset, Error, Fitted, Hooks, Partition, Result, Seed, StructComp, Trainer, Training,
 };
+
+/// Why a cell has no outcome.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    Interrupted,
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
 
 /// Trains through the pipeline, unless it is stopped.
 pub(crate) fn fit(settings: &StructComp, data: &Dataset, stop: &AtomicBool) -> Result<Fitted, Halt> {
@@ -16,7 +28,7 @@ pub(crate) fn fit(settings: &StructComp, data: &Dataset, stop: &AtomicBool) -> R
 }
 
 /// Trains epoch by epoch on clusters or, without a partition, on the whole graph.
-pub(crate) fn with_trainer<T, E: From<structcomp::Error>>(
+pub(crate) fn with_trainer<T, E: From<Error>>(
     training: &Training,
     data: &Data,
     partition: Option<&Partition>,

@@ -3,10 +3,11 @@
 use crate::fit::with_trainer;
 use crate::outcome::Cost;
 use crate::source::{Data, Sources};
-use crate::{Cell, Mode, Reproduction, Setup};
+use crate::{Cell, Mode, Setup};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use structcomp::memory::peak_rss_bytes;
@@ -14,7 +15,7 @@ use structcomp::{Budget, Error, Partition, Result, Seed, Trainer, Training};
 
 /// What a measuring process is told.
 #[derive(Serialize, Deserialize)]
-struct Request {
+pub(crate) struct Request {
     dataset: String,
     mode: Mode,
     setup: Setup,
@@ -32,23 +33,15 @@ pub(crate) const SECONDS: f64 = 8.0;
 /// Epochs of the process that measures memory.
 pub(crate) const MEMORY_EPOCHS: usize = 2;
 
-/// Measures a cell with the command of the caller.
-pub(crate) fn cost(options: &Reproduction, cell: &Cell, setup: &Setup) -> Result<Cost> {
-    let [program, arguments @ ..] = &options.measure_command[..] else {
+/// Measures with the command of the caller.
+pub(crate) fn cost(command: &[OsString], mut request: Request) -> Result<Cost> {
+    let [program, arguments @ ..] = command else {
         return Err(Error::Input(
             "measuring time and memory needs a command that runs in its own process".into(),
         ));
     };
-    let ask = |memory: bool| -> Result<Cost> {
-        let request = Request {
-            dataset: cell.dataset.clone(),
-            mode: cell.mode,
-            setup: setup.clone(),
-            seed: options.seed.0,
-            data_dir: options.data_dir.clone(),
-            threads: rayon::current_num_threads(),
-            memory,
-        };
+    let mut ask = |memory: bool| -> Result<Cost> {
+        request.memory = memory;
         let mut command = Command::new(program);
         command.args(arguments).arg(serde_json::to_string(&request).map_err(wrong)?);
         if memory {
@@ -77,7 +70,7 @@ fn wrong(error: serde_json::Error) -> Error {
 }
 
 /// Trains as the request says and returns the cost as JSON. A process does this once, for
-/// [`Reproduction::measure_command`].
+/// [`Reproduction::measure_command`](crate::Reproduction::measure_command).
 pub fn measure(request: &str) -> Result<String> {
     let request: Request = serde_json::from_str(request).map_err(wrong)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(request.threads).build();
@@ -86,6 +79,18 @@ pub fn measure(request: &str) -> Result<String> {
 }
 
 impl Request {
+    pub(crate) fn new(cell: &Cell, setup: &Setup, data_dir: &Path, seed: Seed) -> Self {
+        Self {
+            dataset: cell.dataset.clone(),
+            mode: cell.mode,
+            setup: setup.clone(),
+            seed: seed.0,
+            data_dir: data_dir.to_owned(),
+            threads: rayon::current_num_threads(),
+            memory: false,
+        }
+    }
+
     fn measure(&self) -> Result<Cost> {
         let source = Sources::new(&self.data_dir, Budget::default()).get(&self.dataset)?;
         let (graph, x, seed) = (&source.dataset.graph, source.scaled_features(&self.setup)?, Seed(self.seed));

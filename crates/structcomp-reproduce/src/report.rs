@@ -1,12 +1,10 @@
 //! The report of all finished cells: HTML, Markdown, text and JSON.
 
-pub(crate) mod accuracy;
 mod page;
 mod section;
 mod settings;
-pub(crate) mod table;
 
-use crate::{Cell, EXPERIMENTS, Experiment, Finished, experiment, io, json};
+use crate::{Cell, EXPERIMENTS, Experiment, Finished, io, json};
 use section::Section;
 use std::fmt::Write;
 use std::fs;
@@ -14,33 +12,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 use structcomp::Result;
 use structcomp::output::write_text;
-use table::Table;
 
 /// The report of finished cells.
 pub struct Report {
     cells: Vec<Finished>,
     sections: Vec<Section>,
-}
-
-/// What an experiment shows of its finished cells.
-pub(crate) struct Parts {
-    pub(crate) tables: Vec<Table>,
-    pub(crate) figures: Vec<Figure>,
-    /// What the numbers say.
-    pub(crate) notes: Vec<String>,
-}
-
-/// A picture, with the name of its file without the extension.
-pub(crate) struct Figure {
-    name: String,
-    about: String,
-    svg: String,
-}
-
-impl Figure {
-    pub(crate) fn new(name: &str, about: &str, svg: Option<String>) -> Option<Self> {
-        Some(Self { name: name.into(), about: about.into(), svg: svg? })
-    }
 }
 
 impl Report {
@@ -54,8 +30,11 @@ impl Report {
             let cell = defined.iter().find(|cell| cell.file() == finished.cell.file())?;
             finished.is_of(cell).then(|| Finished { cell: cell.clone(), ..finished })
         };
-        let cells: Vec<Finished> =
+        let mut cells: Vec<Finished> =
             Finished::read_all(out, &mut Vec::new())?.into_iter().filter_map(as_defined).collect();
+        cells.sort_by_key(|finished| {
+            EXPERIMENTS.iter().position(|other| other.name == finished.cell.experiment)
+        });
         let sections = EXPERIMENTS.iter().filter_map(|experiment| Section::of(experiment, &defined, &cells));
         let sections = sections.collect();
         Ok(Self { cells, sections })
@@ -136,25 +115,4 @@ fn section_of<'a>(report: &'a str, experiment: &Experiment) -> Option<&'a str> {
     let section = &report[start..];
     let end = section[1..].find("\n## ").map_or(section.len(), |end| end + 1);
     Some(&section[..end])
-}
-
-/// The datasets of some cells, in order.
-pub(crate) fn datasets<'a>(cells: &[&'a Finished]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for finished in cells {
-        if !names.contains(&&finished.cell.dataset[..]) {
-            names.push(&finished.cell.dataset);
-        }
-    }
-    names
-}
-
-/// The name of a dataset for readers; generated ones say so.
-pub(crate) fn data_title(dataset: &str) -> String {
-    if let Some(generated) = experiment::generated(dataset) {
-        return generated.title.to_owned();
-    }
-    let short = dataset.strip_prefix("amazon-").unwrap_or(dataset);
-    let mut letters = short.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

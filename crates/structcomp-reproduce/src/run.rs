@@ -2,11 +2,13 @@
 
 use crate::accuracy::accuracies;
 use crate::experiment::{star, theory, trend};
+use crate::fit::Halt;
+use crate::measure::{Request, cost};
 use crate::plan::Planned;
 use crate::schedule::{self, Job};
 use crate::source::Source;
 use crate::store::{SeedFiles, VERSION};
-use crate::{Cell, Experiment, Finished, Outcome, Plan, Task, measure};
+use crate::{Cell, Experiment, Finished, Outcome, Plan, Reproduction, Task};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 use structcomp::{Error, Result};
@@ -31,19 +33,6 @@ pub struct Tally {
     pub failed: Vec<(String, String)>,
     /// Whether it was interrupted.
     pub interrupted: bool,
-}
-
-/// Why a cell has no outcome.
-#[derive(Debug)]
-pub(crate) enum Halt {
-    Interrupted,
-    Failed(Error),
-}
-
-impl From<Error> for Halt {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
 }
 
 impl Plan {
@@ -125,7 +114,10 @@ impl Plan {
             Task::LossTrend(setup) => Outcome::LossTrend(trend(setup, &source.data()?, repeats, stop)?),
             Task::Theory(setup) => Outcome::Theory(Box::new(theory(setup, source, repeats, stop)?)),
             Task::Star => Outcome::Theory(Box::new(star(&source.data()?)?)),
-            Task::Cost(setup) => Outcome::Cost(measure::cost(&self.options, cell, setup)?),
+            Task::Cost(setup) => {
+                let Reproduction { data_dir, seed, measure_command, .. } = &self.options;
+                Outcome::Cost(cost(measure_command, Request::new(cell, setup, data_dir, *seed))?)
+            }
         })
     }
 }

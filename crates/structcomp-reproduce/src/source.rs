@@ -1,6 +1,7 @@
 //! The datasets, each read once, and their accuracy without training.
 
-use crate::{Repeats, Setup, experiment};
+use crate::generated::Generated;
+use crate::{Repeats, Setup};
 use rand::seq::SliceRandom;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -59,7 +60,7 @@ impl Sources {
     }
 
     fn open(&self, name: &str) -> Result<Source> {
-        let (dataset, sha256) = match experiment::generated(name) {
+        let (dataset, sha256) = match Generated::named(name) {
             Some(data) => ((data.generate)(&self.budget)?, name.to_owned()),
             None => {
                 self.check(name)?;

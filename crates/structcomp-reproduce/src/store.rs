@@ -1,6 +1,6 @@
 //! Finished cells, each a file of its own that is written atomically.
 
-use crate::{Cell, EXPERIMENTS, Outcome, Repeats, io, json};
+use crate::{Cell, Outcome, Repeats, io, json};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fs;
 use std::io::{Error as IoError, ErrorKind, Result as IoResult};
@@ -89,8 +89,7 @@ impl Finished {
             }
         }
         unread.sort();
-        let order = |name: &str| EXPERIMENTS.iter().position(|experiment| experiment.name == name);
-        all.sort_by_key(|finished| (order(&finished.cell.experiment), finished.cell.name()));
+        all.sort_by_cached_key(|finished| finished.cell.full_name());
         Ok(all)
     }
 }

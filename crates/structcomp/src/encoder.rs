@@ -7,9 +7,9 @@ mod tests;
 pub(crate) use file::EncoderNote;
 
 use crate::graph::Hops;
-use crate::matrix::{PRODUCT_ROWS, Sum, View, column_sums, mean_and_variance, product, sum_of_products};
+use crate::matrix::{PRODUCT_ROWS, Sum, View, mean_and_variance, product};
 use crate::nn::{Activation, Layer, LayerView, Network, Towers, first_layer};
-use crate::{Dense, Error, Features, Graph, Normalization, Propagation, Result};
+use crate::{Dense, Features, Graph, Normalization, Propagation, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -83,29 +83,17 @@ impl Encoder {
         chains
     }
 
-    /// The same encoder, shifted and scaled so that on this graph rows of the embedding have mean zero and, by
-    /// root mean square, this length. Its last layer must be linear.
-    pub(crate) fn standardized(mut self, graph: &Graph, x: &Features, length: f64) -> Result<Self> {
-        let width = self.outputs();
-        let (mut sums, mut squares) = (vec![0f64; width], 0.0);
-        self.embed_rows(graph, x, |rows| {
-            squares += sum_of_products(rows, rows);
-            sums.iter_mut().zip(column_sums(rows, width)).for_each(|(sum, add)| *sum += add);
-            Ok(())
-        })?;
-        let nodes = x.rows().max(1) as f64;
-        let mean: Vec<f64> = sums.iter().map(|sum| sum / nodes).collect();
-        let spread = (squares / nodes - mean.iter().map(|mean| mean * mean).sum::<f64>()).max(0.0).sqrt();
-        let scale = if spread > 0.0 { length / spread } else { 1.0 };
+    /// The same encoder with a mean of its embedding subtracted, and then scaled. Its last layer must be linear.
+    pub(crate) fn shifted(mut self, mean: &[f64], scale: f64) -> Self {
         let before: usize = self.towers.networks().iter().rev().skip(1).map(Network::len).sum();
         if let Some(last) = self.towers.networks().last() {
             let (weight, bias) = last.last_weight_and_bias();
             let own = &mut self.parameters[before..];
             own[weight].iter_mut().for_each(|weight| *weight = (*weight as f64 * scale) as f32);
             let shift = |(bias, mean): (&mut f32, &f64)| *bias = ((*bias as f64 - mean) * scale) as f32;
-            own[bias].iter_mut().zip(&mean).for_each(shift);
+            own[bias].iter_mut().zip(mean).for_each(shift);
         }
-        Ok(self)
+        self
     }
 
     /// The same encoder with the batch norm statistics of this graph's nodes.
@@ -161,34 +149,13 @@ impl Encoder {
         self.towers.networks()[0].bias(0, &self.parameters)
     }
 
-    /// The embedding of every node of a graph, also of one that was not trained on.
-    pub fn embed(&self, graph: &Graph, x: &Features) -> Result<Dense> {
-        let mut all = Vec::with_capacity(x.rows() * self.outputs());
-        self.embed_rows(graph, x, |rows| {
-            all.extend_from_slice(rows);
-            Ok(())
-        })?;
-        Dense::new(x.rows(), self.outputs(), all)
-    }
-
-    /// The embedding block by block, in order, for one that need not be held at once.
-    ///
-    /// Besides the graph and the features this holds two blocks of rows if there is one layer with one hop that
-    /// makes rows no narrower; otherwise, with one row per node, the input of the last layer or its result before
-    /// the last hop, whichever is narrower, and what that is made from.
-    pub fn embed_rows(
+    /// Runs the layers on the CPU and hands out the embedding block by block, in order.
+    pub(crate) fn run(
         &self,
         graph: &Graph,
         x: &Features,
         sink: impl FnMut(&[f32]) -> Result<()>,
     ) -> Result<()> {
-        if x.cols() != self.inputs() {
-            return Err(Error::Input(format!(
-                "the encoder takes {} features per node, but these nodes have {}",
-                self.inputs(),
-                x.cols()
-            )));
-        }
         let propagation = Propagation::new(graph, Normalization::Symmetric);
         let chains = self.chains();
         if let ([only], true) = (&chains[..], self.readout.is_none()) {

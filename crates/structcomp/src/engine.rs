@@ -1,7 +1,11 @@
-//! Who executes a training step. The seam is as coarse as it can be: a batch goes in, the parameters move, the loss
-//! comes out. So another engine is free to run the whole step as it likes, on another device.
+//! Who executes a training step, and who embeds. The seams are as coarse as they can be: a batch goes in, the
+//! parameters move, the loss comes out; an encoder and a graph go in, the embedding comes out. So another engine is
+//! free to run the whole of it as it likes, on another device.
+//!
+//! Training is an [`Engine`]; [`Encoder::embed_rows`](crate::encoder::Encoder::embed_rows) chooses who embeds.
 
 mod cpu;
+mod embed;
 
 pub(crate) use cpu::Cpu;
 

@@ -4,12 +4,11 @@ mod settings;
 
 pub use settings::{Stop, Training};
 
-use crate::encoder::Encoder;
 use crate::graph::Hops;
 use crate::model::Blueprint;
 use crate::nn::{Beside, Initial, Layer, Network, Towers};
 use crate::sample::{Sampling, Views};
-use crate::{Activation, Budget, EncoderKind, Error, Features, Graph, Model, Optimizer, Result};
+use crate::{Activation, Budget, EncoderKind, Error, Model, Optimizer, Result};
 
 /// What is trained on rows of a given width, and how.
 #[derive(Clone, Debug)]
@@ -31,7 +30,7 @@ pub(crate) struct Plan {
     pub(crate) optimizer: Optimizer,
     pub(crate) stop: Stop,
     pub(crate) patience: Option<usize>,
-    finish: Finishing,
+    pub(crate) finishing: Finishing,
     /// Whether the loss tells how alike two views are.
     pub(crate) agrees: bool,
     pub(crate) batch_norm: bool,
@@ -39,7 +38,7 @@ pub(crate) struct Plan {
 
 /// What is done to an encoder when training ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finishing {
+pub(crate) enum Finishing {
     /// Nothing.
     Keep,
     /// Shift and scale its embedding.
@@ -60,26 +59,11 @@ impl Plan {
         Ok(asked.plan())
     }
 
-    /// An encoder as it is after training.
-    pub(crate) fn finish(&self, encoder: Encoder, graph: &Graph, x: &Features) -> Result<Encoder> {
-        match self.finish {
-            Finishing::Keep => Ok(encoder),
-            Finishing::Standardize => encoder.standardized(graph, x, root_mean_degree(graph)),
-            Finishing::Renormalize => encoder.renormalized(graph, x),
-        }
-    }
-
     /// Whether the network is a single linear layer.
     pub(crate) fn is_linear(&self) -> bool {
         let single = self.network.single().map(Network::layers);
         single.is_some_and(|layers| layers.len() == 1 && layers[0].is_linear())
     }
-}
-
-/// √(mean degree); 1 for a graph without edges.
-fn root_mean_degree(graph: &Graph) -> f64 {
-    let (nodes, entries) = (graph.nodes().max(1) as f64, graph.targets().len() as f64);
-    if entries > 0.0 { (entries / nodes).sqrt() } else { 1.0 }
 }
 
 /// Settings and what the model says, before they are resolved.
@@ -97,7 +81,7 @@ impl Asked {
         let Training { stop, ssgc_alpha, hops, .. } = self.training;
         let noisy = kind == EncoderKind::Ssgc && stop == Stop::Auto && ssgc_alpha.is_none();
         let batch_norm = self.batch_norm();
-        let finish = match &self.training {
+        let finishing = match &self.training {
             Training { standardize: true, .. } => Finishing::Standardize,
             training if batch_norm && training.renormalize.unwrap_or(!self.whole_graph) => {
                 Finishing::Renormalize
@@ -118,7 +102,7 @@ impl Asked {
             },
             readout: self.blueprint.readout,
             agrees: self.blueprint.agrees,
-            finish,
+            finishing,
             batch_norm,
             stop,
             hidden: self.training.hidden,

@@ -2,7 +2,7 @@
 
 use super::{Common, one_of};
 use anyhow::Result;
-use clap::Args;
+use clap::{Arg, Args};
 use std::path::{Path, PathBuf};
 use structcomp::output::Export;
 use structcomp::{Dataset, FeatureNorm, Features, Graph, Prepare, StandIn, data};
@@ -11,8 +11,8 @@ use structcomp::{Dataset, FeatureNorm, Features, Graph, Prepare, StandIn, data};
 #[derive(Args, Clone)]
 pub(crate) struct Input {
     /// Name of a dataset, file, folder, or name of a synthetic graph
-    #[arg(value_name = "DATA", default_value = "demo", conflicts_with = "edges")]
-    data: String,
+    #[arg(value_name = "DATA", default_value = "demo", conflicts_with = "edges", help_heading = None::<&str>)]
+    data: Option<String>,
     /// File of edges, instead of DATA
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     edges: Option<PathBuf>,
@@ -67,7 +67,7 @@ impl Input {
     pub(crate) fn load(&self, common: &Common) -> Result<Dataset> {
         match &self.edges {
             Some(edges) => self.reading.load_files(edges, common),
-            None => self.reading.load(&self.data, common),
+            None => self.reading.load(&self.name(), common),
         }
     }
 
@@ -78,7 +78,13 @@ impl Input {
 
     /// What the user asked for, for messages.
     pub(crate) fn name(&self) -> String {
-        self.edges.as_ref().map_or_else(|| self.data.clone(), |edges| edges.display().to_string())
+        let edges = self.edges.as_ref().map(|edges| edges.display().to_string());
+        edges.or_else(|| self.data.clone()).unwrap_or_default()
+    }
+
+    /// DATA without a default, for commands whose results are about data that the user has.
+    pub(crate) fn required(data: Arg) -> Arg {
+        data.default_value(None::<&str>).required_unless_present("edges")
     }
 }
 

@@ -14,7 +14,7 @@ use structcomp::output::{MatrixLayout, MatrixWriter};
 use structcomp::{Dataset, Dense, Fitted};
 
 #[derive(Args)]
-#[command(args_override_self = true)]
+#[command(args_override_self = true, mut_arg("data", Input::required))]
 #[command(after_help = "The model prepares features as it did for training.
 
 Examples:

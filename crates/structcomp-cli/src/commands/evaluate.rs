@@ -15,7 +15,7 @@ use structcomp::memory::peak_rss_bytes;
 use structcomp::{Controls, Dataset, Features, Labels, Probe, SplitSet};
 
 #[derive(Args)]
-#[command(args_override_self = true)]
+#[command(args_override_self = true, mut_arg("data", Input::required))]
 #[command(next_help_heading = "Evaluation")]
 #[command(
     after_help = "For link prediction, use 'structcomp run --links': edges must be held out before training.

@@ -3,7 +3,7 @@
 use super::{run::can_write, training::interrupts};
 use crate::{
     args::Common,
-    terminal::{self, grouped},
+    terminal::{self, Interrupted, grouped},
 };
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -133,8 +133,8 @@ impl Reproduce {
         self.common
             .print(&summary, || report.text(&experiments) + &format!("Full report: {}\n", page.display()))?;
         match (tally.interrupted, &summary.failed[..]) {
-            (true, _) if self.redo => bail!("interrupted; finished cells are kept"),
-            (true, _) => bail!("interrupted; run the same command to resume"),
+            (true, _) if self.redo => Err(Interrupted("finished cells are kept".into()).into()),
+            (true, _) => Err(Interrupted("run the same command to resume".into()).into()),
             (false, []) => Ok(()),
             (false, [(cell, error)]) => bail!("{cell} failed: {error}"),
             (false, [(cell, error), ..]) => {

@@ -9,7 +9,7 @@ use super::splits;
 use super::training::TrainingFlags;
 use crate::{
     args::{Common, Input},
-    terminal::{self, Lap, grouped},
+    terminal::{self, Interrupted, Lap, grouped},
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -50,7 +50,7 @@ pub(crate) struct Run {
     #[arg(long, help_heading = "Evaluation")]
     random_clusters: bool,
     /// Folder to write to: embedding.npy, weights.safetensors, run.json, report.html
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
     #[command(flatten)]
     input: Input,
@@ -108,7 +108,11 @@ impl Run {
             page::of(&report, &fitted, &dataset, &embedding).write(out.join("report.html"))?;
         }
         spinner.finish_and_clear();
-        self.common.print(&report, || report.text())
+        self.common.print(&report, || report.text())?;
+        let files = ["embedding.npy", "weights.safetensors", "run.json", "report.html"];
+        let files = self.out.iter().flat_map(|out| files.map(|file| out.join(file)));
+        let checkpoint = self.training.written(checkpoint.as_deref()).map(Path::to_owned);
+        Interrupted::check(&fitted, files.chain(checkpoint))
     }
 
     /// Fails now, and not after minutes of training.

@@ -5,7 +5,7 @@ use super::trained::{ClusterReport, EpochReport};
 use super::training::TrainingFlags;
 use crate::{
     args::{Common, Input},
-    terminal::{self, Lap, Lines},
+    terminal::{self, Interrupted, Lap, Lines},
 };
 use anyhow::{Result, bail};
 use clap::Args;
@@ -16,7 +16,7 @@ use structcomp::data::DataSummary;
 use structcomp::memory::peak_rss_bytes;
 
 #[derive(Args)]
-#[command(args_override_self = true)]
+#[command(args_override_self = true, mut_arg("data", Input::required))]
 #[command(after_help = "Examples:
   structcomp train cora --model grace --out grace.safetensors
   structcomp train cora --partitioner mine.part --out model.safetensors
@@ -26,7 +26,7 @@ pub(crate) struct Train {
     #[command(flatten)]
     training: TrainingFlags,
     /// The model file to write; checkpoints are written next to it
-    #[arg(long, short, value_name = "FILE.safetensors")]
+    #[arg(long, short, value_name = "FILE.safetensors", help_heading = "Output")]
     out: PathBuf,
     #[command(flatten)]
     input: Input,
@@ -80,10 +80,12 @@ impl Train {
             seed: self.common.seed().0,
             threads: rayon::current_num_threads(),
             version: env!("CARGO_PKG_VERSION"),
-            model: fitted.settings.training,
+            model: fitted.settings.training.clone(),
         };
         spinner.finish_and_clear();
-        self.common.print(&report, || report.text())
+        self.common.print(&report, || report.text())?;
+        let checkpoint = self.training.written(Some(&checkpoint)).map(Path::to_owned);
+        Interrupted::check(&fitted, [self.out.clone()].into_iter().chain(checkpoint))
     }
 
     /// Fails now, and not after training, if the file cannot be written.

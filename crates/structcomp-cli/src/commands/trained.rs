@@ -27,7 +27,7 @@ pub(super) struct EpochReport {
     pub(super) seconds_per_epoch: f64,
     /// Whether Ctrl-C ended training before it was done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    interrupted: bool,
+    pub(super) interrupted: bool,
 }
 
 impl ClusterReport {

@@ -10,6 +10,7 @@ use crate::args::{Common, Preparing, one_of};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
+use std::path::Path;
 use structcomp::{
     Activation, Dataset, EncoderKind, Mode, Model, Partitioning, Preset, Stop, StructComp, Training,
 };
@@ -130,6 +131,11 @@ impl TrainingFlags {
     /// Whether training is on the full graph.
     pub(super) fn is_full(&self) -> bool {
         self.mode == Mode::Full
+    }
+
+    /// Where checkpoints are written, if they are.
+    pub(super) fn written<'a>(&self, checkpoint: Option<&'a Path>) -> Option<&'a Path> {
+        checkpoint.filter(|_| self.checkpoint_every.is_some())
     }
 
     /// Whether checkpoints are written or read.

@@ -59,38 +59,38 @@ partition edges.txt -k 3 --method theirs.part
 
 train
 train edges.txt --out m.safetensors
-train --out m.npy
-train --out edges.txt/m.safetensors
-train --out m.safetensors --model magic
-train --out m.safetensors --preset paper
-train --out m.safetensors --partitioner magic
-train --out m.safetensors --partitioner edges.txt
-train --out m.safetensors --clusters 1
-train --out m.safetensors --clusters 9999
-train --out m.safetensors --mode full --clusters 9
-train --out m.safetensors --mode full --drop-edges 0.1,1
-train --out m.safetensors --mode full --drop-edges 0.1,0.2,0.3
-train --out m.safetensors --drop-edges 0.1
-train --out m.safetensors --hidden 0
-train --out m.safetensors --layers 0
-train --out m.safetensors --lr 0
-train --out m.safetensors --lr 1e30 --model grace --hidden 8
-train --out m.safetensors --dropout 1
-train --out m.safetensors --patience 0
-train --out m.safetensors --encoder odd
-train --out m.safetensors --model grace --encoder gcn --hops 2
-train --out m.safetensors --model grace --encoder ssgc --ssgc-alpha 2
-train --out m.safetensors --model grace --standardize
-train --out m.safetensors --model grace --stop auto
-train --out m.safetensors --model grace --tau 0
-train --out m.safetensors --model cca-ssg --tau 0.5
-train --out m.safetensors --model dgi --set reach=5
-train --out m.safetensors --model ggd --set reach
-train --out m.safetensors --model ggd --set mask=2
-train --out m.safetensors --model ggd --set mask=a
-train --out m.safetensors --resume
-train --out model.safetensors --model sce --hidden 4 --seed 9 --resume
-train --out damaged.safetensors --model sce --hidden 4 --resume
+train demo --out m.npy
+train demo --out edges.txt/m.safetensors
+train demo --out m.safetensors --model magic
+train demo --out m.safetensors --preset paper
+train demo --out m.safetensors --partitioner magic
+train demo --out m.safetensors --partitioner edges.txt
+train demo --out m.safetensors --clusters 1
+train demo --out m.safetensors --clusters 9999
+train demo --out m.safetensors --mode full --clusters 9
+train demo --out m.safetensors --mode full --drop-edges 0.1,1
+train demo --out m.safetensors --mode full --drop-edges 0.1,0.2,0.3
+train demo --out m.safetensors --drop-edges 0.1
+train demo --out m.safetensors --hidden 0
+train demo --out m.safetensors --layers 0
+train demo --out m.safetensors --lr 0
+train demo --out m.safetensors --lr 1e30 --model grace --hidden 8
+train demo --out m.safetensors --dropout 1
+train demo --out m.safetensors --patience 0
+train demo --out m.safetensors --encoder odd
+train demo --out m.safetensors --model grace --encoder gcn --hops 2
+train demo --out m.safetensors --model grace --encoder ssgc --ssgc-alpha 2
+train demo --out m.safetensors --model grace --standardize
+train demo --out m.safetensors --model grace --stop auto
+train demo --out m.safetensors --model grace --tau 0
+train demo --out m.safetensors --model cca-ssg --tau 0.5
+train demo --out m.safetensors --model dgi --set reach=5
+train demo --out m.safetensors --model ggd --set reach
+train demo --out m.safetensors --model ggd --set mask=2
+train demo --out m.safetensors --model ggd --set mask=a
+train demo --out m.safetensors --resume
+train demo --out model.safetensors --model sce --hidden 4 --seed 9 --resume
+train demo --out damaged.safetensors --model sce --hidden 4 --resume
 
 run edges.txt
 run --out edges.txt/results
@@ -104,18 +104,18 @@ run --mode full --diagnostics
 run --mode full --random-clusters
 
 embed
-embed --weights none.safetensors --out z.npy
-embed --weights foreign.safetensors --out z.npy
-embed --weights half.safetensors --out z.npy
-embed --weights model.checkpoint.safetensors --out z.npy
-embed --weights model.safetensors --out z.txt
-embed --weights model.safetensors --out edges.txt/z.npy
+embed demo --weights none.safetensors --out z.npy
+embed demo --weights foreign.safetensors --out z.npy
+embed demo --weights half.safetensors --out z.npy
+embed demo --weights model.checkpoint.safetensors --out z.npy
+embed demo --weights model.safetensors --out z.txt
+embed demo --weights model.safetensors --out edges.txt/z.npy
 embed edges.txt --weights model.safetensors --out z.npy
 embed edges.txt --features x.csv --weights model.safetensors --out z.npy
-embed --weights stand-in.safetensors --out z.npy
+embed demo --weights stand-in.safetensors --out z.npy
 embed edges.txt --no-weights --strict --weights stand-in.safetensors --out z.npy
 embed theirs.csv --weights stand-in.safetensors --out z.npy
-embed --weights model.safetensors --out z.npy --feature-norm row-l2
+embed demo --weights model.safetensors --out z.npy --feature-norm row-l2
 
 evaluate
 evaluate edges.txt --embedding z.csv
@@ -155,7 +155,7 @@ fn broken() -> tempfile::TempDir {
         write(folder.path(), name, text);
     }
     let small = "--model sce --epochs 1 --hidden 4 --out";
-    line(folder.path(), &format!("train --checkpoint-every 1 {small} model.safetensors"));
+    line(folder.path(), &format!("train demo --checkpoint-every 1 {small} model.safetensors"));
     let stand_in = "--stand-in random-projection --stand-in-width 3 -k 2";
     line(folder.path(), &format!("train edges.txt {stand_in} {small} stand-in.safetensors"));
     let model = read(folder.path(), "model.safetensors");

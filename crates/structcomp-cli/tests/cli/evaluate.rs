@@ -58,7 +58,7 @@ fn a_probe_that_depends_on_the_seed_repeats_a_single_split() {
 fn an_embedding_is_evaluated_as_in_its_run() {
     let folder = folder();
     let run = json(folder.path(), "run --model sce --epochs 2 --hidden 8 --runs 3 --seed 4 --out r");
-    let again = json(folder.path(), "evaluate --embedding r/embedding.npy --runs 3 --seed 4");
+    let again = json(folder.path(), "evaluate demo --embedding r/embedding.npy --runs 3 --seed 4");
     assert_eq!(again["accuracy"], run["accuracy"]);
     assert_eq!(again["verdict"], run["verdict"]);
     assert_eq!(again["untrained"]["features"], run["untrained"]["features"]);

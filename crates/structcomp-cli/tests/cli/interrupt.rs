@@ -4,15 +4,20 @@ use super::*;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const TRAIN: &str = "train --model grace --hidden 8 --clusters 60 --checkpoint-every 1 --json";
+const TRAIN: &str = "train demo --model grace --hidden 8 --clusters 60 --checkpoint-every 1 --json";
 
 /// Starts a training that would take hours, and returns once its first checkpoint is there.
 fn started(folder: &Path, name: &str) -> Child {
-    let args = format!("{TRAIN} --epochs 100000000 --out {name}.safetensors");
+    let args = format!("{TRAIN} --out {name}.safetensors");
+    endless(folder, &args, &format!("{name}.checkpoint.safetensors"))
+}
+
+fn endless(folder: &Path, args: &str, checkpoint: &str) -> Child {
+    let args = format!("{args} --epochs 100000000");
     let mut command = program(folder);
-    command.args(args.split_whitespace()).stdout(Stdio::piped());
+    command.args(args.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    let checkpoint = folder.join(format!("{name}.checkpoint.safetensors"));
+    let checkpoint = folder.join(checkpoint);
     let start = Instant::now();
     while !checkpoint.exists() {
         assert!(start.elapsed() < Duration::from_secs(120), "no checkpoint after two minutes");
@@ -44,17 +49,37 @@ fn a_killed_training_resumes_to_the_same_bytes() {
     resumes(folder.path(), "killed", epochs);
 }
 
+/// Sends Ctrl-C; the report, and what is said on stderr.
+#[cfg(unix)]
+fn interrupted(child: Child) -> (Value, String) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["train"]["interrupted"], true);
+    (report, String::from_utf8(output.stderr).unwrap())
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_training_and_keeps_what_was_learnt() {
     let folder = folder();
-    let child = started(folder.path(), "stopped");
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report["train"]["interrupted"], true);
+    let (report, said) = interrupted(started(folder.path(), "stopped"));
+    assert_eq!(said, "interrupted; wrote stopped.safetensors, stopped.checkpoint.safetensors\n");
     assert!(folder.path().join("stopped.safetensors").exists());
     resumes(folder.path(), "stopped", report["train"]["epochs"].as_u64().unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_run_and_the_report_says_so() {
+    let folder = folder();
+    let args = "run demo --model grace --hidden 8 --clusters 60 --runs 2 --checkpoint-every 1 --json --out r";
+    let (_, said) = interrupted(endless(folder.path(), args, "r/checkpoint.safetensors"));
+    let written =
+        ["embedding.npy", "weights.safetensors", "run.json", "report.html", "checkpoint.safetensors"];
+    assert_eq!(said, format!("interrupted; wrote {}\n", written.map(|file| format!("r/{file}")).join(", ")));
+    assert!(written.iter().all(|file| folder.path().join("r").join(file).exists()));
+    assert!(String::from_utf8(read(folder.path(), "r/report.html")).unwrap().contains(" (interrupted)"));
 }

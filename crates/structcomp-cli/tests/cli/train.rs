@@ -7,13 +7,13 @@ fn train_and_embed_give_what_run_gives_for_any_number_of_threads() {
     let folder = folder();
     let settings = "--model cca-ssg --layers 2 --epochs 3 --hidden 12 --seed 3 --feature-norm standardize";
     line(folder.path(), &format!("run --runs 2 --threads 1 --out r {settings}"));
-    line(folder.path(), &format!("train --threads 3 --out m.safetensors {settings}"));
+    line(folder.path(), &format!("train demo --threads 3 --out m.safetensors {settings}"));
     assert!(read(folder.path(), "m.safetensors") == read(folder.path(), "r/weights.safetensors"));
     // The model knows how features are prepared.
-    let report = json(folder.path(), "embed --seed 3 --weights m.safetensors --out z.npy");
+    let report = json(folder.path(), "embed demo --seed 3 --weights m.safetensors --out z.npy");
     assert_eq!((&report["same_data"], &report["cols"]), (&true.into(), &12.into()));
     assert!(read(folder.path(), "z.npy") == read(folder.path(), "r/embedding.npy"));
-    let other = json(folder.path(), "embed --seed 4 --weights m.safetensors --out z.csv");
+    let other = json(folder.path(), "embed demo --seed 4 --weights m.safetensors --out z.csv");
     assert_eq!((&other["same_data"], &other["trained_on"]), (&false.into(), &"demo".into()));
     assert_eq!(text(&read(folder.path(), "z.csv")).lines().count(), 1 + 2708);
 }
@@ -37,7 +37,7 @@ fn a_stand_in_is_part_of_the_model() {
 #[test]
 fn flags_become_settings() {
     let folder = folder();
-    let args = "train --out m.safetensors --mode full --model grace --preset none --epochs 1 --hidden 6 --layers 2 \
+    let args = "train demo --out m.safetensors --mode full --model grace --preset none --epochs 1 --hidden 6 --layers 2 \
         --lr 0.01 --weight-decay 0.1 --encoder ssgc --hops 3 --ssgc-alpha 0.25 --activation elu --tau 0.75 \
         --dropout 0.5 --patience 7 --set batch-norm=true --drop-edges 0.2,0.4 --mask-features 0.3";
     let report = json(folder.path(), args);
@@ -68,7 +68,7 @@ fn flags_become_settings() {
 #[test]
 fn without_a_model_the_recipe_is_used_and_stops_by_itself() {
     let folder = folder();
-    let report = json(folder.path(), "train --hidden 64 --out m.safetensors");
+    let report = json(folder.path(), "train demo --hidden 64 --out m.safetensors");
     assert_eq!(report["model"]["model"]["name"], "cca-ssg");
     assert_eq!(report["model"]["stop"], "auto");
     let settled = report["train"]["settled"].as_array().unwrap();

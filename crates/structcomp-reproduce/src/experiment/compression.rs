@@ -3,8 +3,8 @@
 use super::{Experiment, TABLE};
 use crate::draft::{CITATIONS, CLUSTERS, Draft, MODELS, places};
 use crate::model::Facts;
+use crate::parts::{Figure, Parts, accuracy, data_title, datasets, table::Table};
 use crate::plot::{FAINT, Line, PALETTE, Panel, Panels};
-use crate::report::{Figure, Parts, accuracy, data_title, datasets, table::Table};
 use crate::{Accuracies, Cell, Finished};
 use structcomp::{Result, data::named};
 

@@ -1,10 +1,10 @@
 //! Test nodes that training has not seen.
 
-use super::{Experiment, Generated, TABLE};
+use super::{Experiment, TABLE};
 use crate::Mode;
 use crate::draft::{BOTH, Draft, MODELS, Place, SMALL, places};
-use structcomp::data::{FeatureKind, Synthetic};
-use structcomp::{Result, Seed, Training};
+use crate::generated::FLICKR;
+use structcomp::{Result, Training};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "inductive",
@@ -16,15 +16,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     drafts,
     paper: include_str!("inductive.toml"),
     optional: &["flickr", "reddit"],
-    generated: &[Generated {
-        name: FLICKR,
-        title: "Flickr's size (synthetic)",
-        generate: |budget| flickr().generate_within(Seed(0), budget),
-    }],
     ..TABLE
 };
 
-const FLICKR: &str = "synthetic-flickr";
 /// The paper's datasets: clusters, derived from the memory that it publishes, and the fraction of nodes not for
 /// training.
 const LARGE: [(&str, usize, f64); 2] = [("flickr", 2_000, 0.5), ("reddit", 15_343, 0.34)];
@@ -63,22 +57,4 @@ fn large(place: Place, clusters: usize, unseen: f64) -> Result<Draft> {
         setup.unseen = unseen;
     });
     Ok(Draft { dataset: place.dataset.to_owned(), preset: None, ..draft })
-}
-
-/// A graph of Flickr's size; its real features and labels are harder.
-fn flickr() -> Synthetic {
-    Synthetic {
-        name: FLICKR.into(),
-        nodes: 89_250,
-        edges: 449_878,
-        classes: 7,
-        features: FeatureKind::Gaussian { width: 500 },
-        feature_noise: 0.87,
-        overlap: 0.33,
-        homophily: 0.32,
-        degree_exponent: 2.5,
-        max_degree: 5_000,
-        community: 100,
-        ..Synthetic::default()
-    }
 }

@@ -2,11 +2,10 @@
 
 use super::{Experiment, TABLE};
 use crate::draft::{CITATIONS, CLUSTERS, Draft, MODELS, Place, places};
-use crate::fit::with_trainer;
+use crate::fit::{Halt, with_trainer};
 use crate::model::Facts;
+use crate::parts::{Figure, Parts, data_title, datasets, table::Table};
 use crate::plot::{Line, PALETTE, Panel, Panels};
-use crate::report::{Figure, Parts, data_title, datasets, table::Table};
-use crate::run::Halt;
 use crate::source::Data;
 use crate::{Finished, Outcome, Repeats, Setup, Task, Trend};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -2,7 +2,7 @@
 
 use super::{Experiment, TABLE};
 use crate::draft::{CLUSTERS, Draft, HETEROPHILOUS, Place, SMALL, places};
-use crate::report::{Figure, Parts, accuracy, data_title, table::Table};
+use crate::parts::{Figure, Parts, accuracy, data_title, table::Table};
 use crate::{Finished, Setup, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -3,21 +3,17 @@
 mod parts;
 mod regularizer;
 
-use super::{Experiment, Generated, TABLE};
+use super::{Experiment, TABLE};
 use crate::draft::{CLUSTERS, Draft, Place, SMALL, places};
-use crate::fit::fit;
-use crate::run::Halt;
+use crate::fit::{Halt, fit};
+use crate::generated::STAR;
 use crate::source::{Data, Source};
 use crate::{Mode, Repeats, Setup, Task, Theory};
 use regularizer::regularizer;
 use std::sync::atomic::AtomicBool;
 use structcomp::evaluate::EdgeLoss;
-use structcomp::graph::Repairs;
 use structcomp::partition::Gap;
-use structcomp::{
-    Compressed, Dataset, Dense, Error, Features, Graph, NodeIds, Partition, Partitioning, Preset, Result,
-    Seed, StructComp, data,
-};
+use structcomp::{Compressed, Error, Partition, Partitioning, Preset, Result, Seed, StructComp};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "theory",
@@ -28,7 +24,6 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
               members out, over random pairs of clusters with rows scaled to a root mean square length of ½.",
     drafts,
     parts: |_, cells| parts::parts(cells),
-    generated: &[Generated { name: "star", title: "star (synthetic)", generate: |_| star_graph() }],
     ..TABLE
 };
 
@@ -41,23 +36,8 @@ fn drafts() -> Result<Vec<Draft>> {
         let training = preset.as_ref().map(|preset| preset.training.clone());
         drafts.push(place.with(Task::Theory(Setup { training, partitioning, ..Setup::default() }), preset));
     }
-    drafts.push(Place { dataset: "star", model: "linear", mode: Mode::Structcomp }.with(Task::Star, None));
+    drafts.push(Place { dataset: STAR, model: "linear", mode: Mode::Structcomp }.with(Task::Star, None));
     Ok(drafts)
-}
-
-/// A node connected to 1999 others, all with the same feature.
-fn star_graph() -> Result<Dataset> {
-    let edges: Vec<(u32, u32)> = (1..2000).map(|leaf| (0, leaf)).collect();
-    Ok(Dataset {
-        name: "star".into(),
-        graph: Graph::from_edges(2000, &edges)?,
-        features: Some(Features::Dense(Dense::new(2000, 1, vec![1.0; 2000])?)),
-        labels: None,
-        splits: Vec::new(),
-        ids: NodeIds::Implicit,
-        repairs: Repairs::default(),
-        source: data::Source { format: "synthetic", synthetic: true, ..data::Source::default() },
-    })
 }
 
 /// The star on which the published bound fails: 200 clusters of ten nodes, one weight of 1.

@@ -3,8 +3,8 @@
 use super::{Experiment, PaperNumbers, TABLE};
 use crate::draft::{BOTH, MODELS, SMALL, places};
 use crate::model::Facts;
+use crate::parts::{Figure, Parts, data_title, datasets, table::Table};
 use crate::plot::{Dots, Mark, PALETTE, Row};
-use crate::report::{Figure, Parts, data_title, datasets, table::Table};
 use crate::{Cell, Cost, Finished, Mode, Outcome, PublishedCost, Task};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

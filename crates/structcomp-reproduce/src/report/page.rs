@@ -1,8 +1,8 @@
 //! The report as an HTML page.
 
 use super::section::Section;
-use super::table::Table;
 use crate::html;
+use crate::parts::table::Table;
 use crate::plot::escaped;
 use std::fmt::Write;
 

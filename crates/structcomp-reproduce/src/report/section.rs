@@ -1,6 +1,7 @@
 //! The section of an experiment.
 
-use super::{Parts, settings};
+use super::settings;
+use crate::parts::Parts;
 use crate::{Cell, Experiment, Finished, Mode, Outcome, Repeats, Reproduction};
 use std::fmt::Write;
 

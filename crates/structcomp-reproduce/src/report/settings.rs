@@ -1,6 +1,6 @@
 //! Where the settings of the cells come from.
 
-use super::table::Table;
+use crate::parts::table::Table;
 use crate::{Cell, Finished, Setting};
 use structcomp::preset::SettingSource;
 

@@ -1,7 +1,8 @@
 //! The encoder beside a naive twin in `f64`.
 
 use super::*;
-use crate::Csr;
+use crate::matrix::{column_sums, sum_of_products};
+use crate::{Csr, Error};
 
 fn layer(inputs: usize, outputs: usize, activation: Activation, hops: Hops) -> Layer {
     Layer::plain(inputs, outputs, activation, hops)

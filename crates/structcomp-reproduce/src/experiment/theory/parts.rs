@@ -1,6 +1,6 @@
 //! What the report shows of the theorems.
 
-use crate::report::{Parts, data_title, table::Table};
+use crate::parts::{Parts, data_title, table::Table};
 use crate::{Finished, Outcome, Theory};
 
 pub(super) fn parts(cells: &[&Finished]) -> Parts {

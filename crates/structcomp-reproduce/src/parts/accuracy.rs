@@ -4,7 +4,7 @@ use super::{Figure, Parts, data_title, table::Table};
 use crate::draft::BOTH;
 use crate::model::Facts;
 use crate::plot::{Dots, MARKS, Row};
-use crate::{Accuracies, Cell, Experiment, Finished, Mode, Outcome, Spread};
+use crate::{Accuracies, Cell, Finished, Mode, Outcome, Spread};
 
 /// A larger difference from the published number, in percentage points, is noted.
 const FAR: f64 = 1.5;
@@ -22,7 +22,7 @@ pub(crate) fn evaluated<'a>(cells: &[&'a Finished]) -> Vec<(&'a Cell, &'a Accura
 }
 
 /// A table, a figure per mode, and notes.
-pub(crate) fn parts(experiment: &Experiment, cells: &[&Finished]) -> Parts {
+pub(crate) fn parts(name: &str, title: &str, cells: &[&Finished]) -> Parts {
     let cells = evaluated(cells);
     let has_variation = cells.iter().any(|(cell, _)| !cell.variation.is_empty());
     let mut head = vec!["model", "data", if has_variation { "partitioner" } else { "trained on" }];
@@ -41,12 +41,12 @@ pub(crate) fn parts(experiment: &Experiment, cells: &[&Finished]) -> Parts {
         row
     });
     let table = Table { caption: String::new(), head, rows: rows.collect(), texts };
-    let figures = BOTH.into_iter().filter_map(|mode| figure(experiment, mode, &cells)).collect();
+    let figures = BOTH.into_iter().filter_map(|mode| figure(name, title, mode, &cells)).collect();
     Parts { tables: vec![table], figures, notes: notes(&cells) }
 }
 
-fn figure(experiment: &Experiment, mode: Mode, cells: &[(&Cell, &Accuracies)]) -> Option<Figure> {
-    let title = format!("{}: trained on {}", experiment.title, mode.title());
+fn figure(name: &str, title: &str, mode: Mode, cells: &[(&Cell, &Accuracies)]) -> Option<Figure> {
+    let title = format!("{title}: trained on {}", mode.title());
     let rows = cells.iter().filter(|(cell, _)| cell.mode == mode).map(|(cell, found)| Row {
         name: format!(
             "{}, {}{}",
@@ -64,7 +64,7 @@ fn figure(experiment: &Experiment, mode: Mode, cells: &[(&Cell, &Accuracies)]) -
     });
     let dots =
         Dots { title: &title, axis: "test accuracy (%)", marks: &MARKS, rows: rows.collect(), log: false };
-    Figure::new(&format!("{}-{}", experiment.name, mode.name()), &title, dots.draw())
+    Figure::new(&format!("{name}-{}", mode.name()), &title, dots.draw())
 }
 
 /// A partitioner's initials where a figure has no room for its name.

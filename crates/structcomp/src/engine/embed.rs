@@ -1,0 +1,73 @@
+//! Who embeds: an encoder, a graph and its features go in, the rows of the embedding come out in order.
+
+use crate::encoder::Encoder;
+use crate::matrix::{column_sums, sum_of_products};
+use crate::plan::{Finishing, Plan};
+use crate::{Dense, Error, Features, Graph, Result};
+
+impl Encoder {
+    /// The embedding of every node of a graph, also of one that was not trained on.
+    pub fn embed(&self, graph: &Graph, x: &Features) -> Result<Dense> {
+        let mut all = Vec::with_capacity(x.rows() * self.outputs());
+        self.embed_rows(graph, x, |rows| {
+            all.extend_from_slice(rows);
+            Ok(())
+        })?;
+        Dense::new(x.rows(), self.outputs(), all)
+    }
+
+    /// The embedding block by block, in order, for one that need not be held at once.
+    ///
+    /// Besides the graph and the features this holds two blocks of rows if there is one layer with one hop that
+    /// makes rows no narrower; otherwise, with one row per node, the input of the last layer or its result before
+    /// the last hop, whichever is narrower, and what that is made from.
+    pub fn embed_rows(
+        &self,
+        graph: &Graph,
+        x: &Features,
+        sink: impl FnMut(&[f32]) -> Result<()>,
+    ) -> Result<()> {
+        if x.cols() != self.inputs() {
+            return Err(Error::Input(format!(
+                "the encoder takes {} features per node, but these nodes have {}",
+                self.inputs(),
+                x.cols()
+            )));
+        }
+        self.run(graph, x, sink)
+    }
+
+    /// The same encoder, shifted and scaled so that on this graph rows of the embedding have mean zero and, by
+    /// root mean square, this length.
+    pub(crate) fn standardized(self, graph: &Graph, x: &Features, length: f64) -> Result<Self> {
+        let width = self.outputs();
+        let (mut sums, mut squares) = (vec![0f64; width], 0.0);
+        self.embed_rows(graph, x, |rows| {
+            squares += sum_of_products(rows, rows);
+            sums.iter_mut().zip(column_sums(rows, width)).for_each(|(sum, add)| *sum += add);
+            Ok(())
+        })?;
+        let nodes = x.rows().max(1) as f64;
+        let mean: Vec<f64> = sums.iter().map(|sum| sum / nodes).collect();
+        let spread = (squares / nodes - mean.iter().map(|mean| mean * mean).sum::<f64>()).max(0.0).sqrt();
+        let scale = if spread > 0.0 { length / spread } else { 1.0 };
+        Ok(self.shifted(&mean, scale))
+    }
+}
+
+impl Plan {
+    /// An encoder as it is after training.
+    pub(crate) fn finish(&self, encoder: Encoder, graph: &Graph, x: &Features) -> Result<Encoder> {
+        match self.finishing {
+            Finishing::Keep => Ok(encoder),
+            Finishing::Standardize => encoder.standardized(graph, x, root_mean_degree(graph)),
+            Finishing::Renormalize => encoder.renormalized(graph, x),
+        }
+    }
+}
+
+/// √(mean degree); 1 for a graph without edges.
+fn root_mean_degree(graph: &Graph) -> f64 {
+    let (nodes, entries) = (graph.nodes().max(1) as f64, graph.targets().len() as f64);
+    if entries > 0.0 { (entries / nodes).sqrt() } else { 1.0 }
+}
