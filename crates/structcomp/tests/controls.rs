@@ -148,7 +148,7 @@ fn the_verdict_is_against_every_control() {
     assert!((better.difference - 102.0).abs() < 1e-9);
     let text = better.to_string();
     assert!(text.starts_with("better than the best of 2 embeddings without training: "), "{text}");
-    assert!(text.contains(&format!(" for {} (+102.0 points, p = ", best.label)), "{text}");
+    assert!(text.contains(&format!(" for {}, +102.0 points (p = ", best.label)), "{text}");
 
     // Worse than one of two: its p-value counts twice.
     let worse = moved(rival, [-101.0, -102.0, -102.0, -103.0]);

@@ -67,12 +67,12 @@ impl fmt::Display for Verdict {
         write!(f, "{} the best of {count} embeddings without training: ", self.word())?;
         write!(
             f,
-            "{own:.1} % against {other:.1} % for {} ({:+.1} points, ",
+            "{own:.1} % against {other:.1} % for {}, {:+.1} points ",
             self.against.label, self.difference
         )?;
         match self.p {
-            p if p < 0.001 => write!(f, "p = {p:.0e})"),
-            p => write!(f, "p = {p:.3})"),
+            p if p < 0.001 => write!(f, "(p = {p:.1e})"),
+            p => write!(f, "(p = {p:.3})"),
         }
     }
 }

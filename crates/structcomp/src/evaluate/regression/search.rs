@@ -4,7 +4,7 @@
 //! they promise to gain is far below what tells one C from another.
 
 use super::minimize::{Effort, minimize};
-use super::softmax::{Point, Rows, first_largest, times};
+use super::softmax::{Point, TrainingRows, first_largest, times};
 use super::treatment::Treated;
 use crate::matrix::{Cholesky, View, multiply, symmetric_product};
 use std::cell::RefCell;
@@ -26,7 +26,7 @@ const FINE: Effort = Effort { decrease: 2e-4, steps: 40 };
 const TESTED: usize = 512;
 
 /// The training nodes of a split.
-pub(super) struct Search {
+pub(super) struct Choice {
     /// The rows, or fewer columns with the same products of rows.
     x: Vec<f32>,
     width: usize,
@@ -50,8 +50,8 @@ struct Tried {
     weights: Vec<Vec<f32>>,
 }
 
-/// A trained classifier.
-pub(super) struct Classifier {
+/// A fitted regression.
+pub(super) struct Regression {
     /// One row per column of the rows, one column per class.
     pub(super) weights: Vec<f32>,
     pub(super) names: Vec<u32>,
@@ -60,7 +60,7 @@ pub(super) struct Classifier {
     pub(super) c: f64,
 }
 
-impl Search {
+impl Choice {
     pub(super) fn of(treated: &Treated, train: &[(u32, u32)]) -> Self {
         let mut names: Vec<u32> = train.iter().map(|&(_, class)| class).collect();
         names.sort_unstable();
@@ -81,7 +81,7 @@ impl Search {
     }
 
     /// The classifier with the best C, fitted to all training nodes.
-    pub(super) fn classifier(self) -> Classifier {
+    pub(super) fn classifier(self) -> Regression {
         let mut tried = BTreeMap::new();
         let at = self.best(&mut tried);
         let start = tried.remove(&at).and_then(|mut best| best.weights.pop());
@@ -93,7 +93,7 @@ impl Search {
                 multiply(back, &narrow, self.width).iter().map(|&weight| weight as f32).collect()
             }
         };
-        Classifier { weights, names: self.names, c: GRID[at] }
+        Regression { weights, names: self.names, c: GRID[at] }
     }
 
     /// The place of the best C: from the middle towards where it gets better, in steps of two, and then one to each
@@ -145,7 +145,7 @@ impl Search {
         effort: Effort,
     ) -> super::minimize::Minimum {
         let Self { x, width, classes, names, .. } = self;
-        let rows = Rows { x, width: *width, classes, count: names.len(), room: RefCell::default() };
+        let rows = TrainingRows { x, width: *width, classes, count: names.len(), room: RefCell::default() };
         let start = start.unwrap_or_else(|| vec![0.0; width * names.len()]);
         let objective = |weights: &[f32]| -> Point {
             rows.at(weights, 1.0 / GRID[at], |row| held == Some(self.fold[row]))
@@ -174,7 +174,7 @@ impl Tried {
     }
 }
 
-impl Classifier {
+impl Regression {
     /// How many of these nodes, given as `(node, class)`, are predicted right.
     pub(super) fn right(&self, treated: &Treated, test: &[(u32, u32)]) -> usize {
         let (width, count) = (treated.width(), self.names.len());

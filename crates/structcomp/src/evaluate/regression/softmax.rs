@@ -7,7 +7,7 @@ use crate::matrix::{Kernel, Right, Sum, Unit, View, dot, exp, product};
 use std::cell::RefCell;
 
 /// Rows of training nodes with their classes, numbered from 0.
-pub(super) struct Rows<'a> {
+pub(super) struct TrainingRows<'a> {
     /// `width` numbers per row.
     pub(super) x: &'a [f32],
     pub(super) width: usize,
@@ -39,7 +39,7 @@ pub(super) fn times(out: &mut [f32], a: View, b: View) {
     }
 }
 
-impl Rows<'_> {
+impl TrainingRows<'_> {
     /// F and its gradient for the rows that `held` does not name, and the prediction of those it does.
     pub(super) fn at(&self, weights: &[f32], lambda: f64, held: impl Fn(usize) -> bool) -> Point {
         let Self { x, width, classes, count, .. } = *self;
