@@ -115,7 +115,7 @@ def evaluate(
     *,
     splits: Any = "random20",
     runs: int = 50,
-    probe: str = "logistic",
+    probe: str = "logistic-cv",
     clustering: bool = False,
     random_state: Any = 0,
     n_threads: Optional[int] = None,
@@ -135,7 +135,9 @@ def evaluate(
     runs : int
         Number of random splits.
     probe : str
-        Classifier: ``"logistic"``, ``"mlp"`` or ``"softmax"``.
+        Classifier: ``"logistic-cv"`` (C chosen by cross-validation among the training nodes, rows of any
+        scale), ``"logistic"`` (C = 1 on rows as they are, as in the paper), ``"mlp"`` or ``"softmax"``. The
+        first tests at most 4000 nodes per split.
     clustering : bool
         Whether to compare k-means clusters with the classes as well.
     random_state : int, optional

@@ -228,7 +228,7 @@ def classify(
     splits: list[list[list[int]]] | None = None,
     file: str | PathLike[str] | None = None,
     runs: int = 50,
-    probe: str = "logistic",
+    probe: str = "logistic-cv",
     n_threads: int | None = None,
 ) -> str: ...
 def cluster(features: Features, labels: NDArray[Any], seed: int, *, n_threads: int | None = None) -> str: ...

@@ -12,7 +12,7 @@ use structcomp::{Probe, Seed, Split, SplitSet};
 
 /// The accuracy of a classifier over splits, as JSON: given ones, those of a file, or random ones.
 #[pyfunction]
-#[pyo3(signature = (features, labels, seed, *, splits=None, file=None, runs=50, probe="logistic", n_threads=None))]
+#[pyo3(signature = (features, labels, seed, *, splits=None, file=None, runs=50, probe="logistic-cv", n_threads=None))]
 #[allow(clippy::too_many_arguments)] // keyword arguments
 pub(crate) fn classify(
     py: Python<'_>,

@@ -1,5 +1,6 @@
 //! Evaluation of embeddings: node classification, clustering and link prediction.
 
+mod axes;
 mod clustering;
 mod controls;
 mod diagnostics;
@@ -7,14 +8,18 @@ mod links;
 mod logistic;
 mod paired;
 mod probe;
+mod regression;
 mod rows;
+mod verdict;
 
 pub use clustering::{Agreement, Clustering, KMeans};
-pub use controls::{ByControl, CONTROLS, Control, Controls, Verdict};
+pub use controls::{ByControl, CONTROLS, Control, Controls};
 pub use diagnostics::{Diagnostics, EdgeLoss, Moments, SpectralLoss};
 pub use links::{HeldOut, LinkScore};
 pub use paired::Comparison;
 pub use probe::{Mlp, Probe, Softmax};
+pub use regression::LogisticCv;
+pub use verdict::Verdict;
 
 use crate::{Error, Features, Labels, Result, Seed, Split, SplitSet};
 use rayon::prelude::*;

@@ -92,7 +92,7 @@ pub(crate) fn solve(
     drop((current, sum));
 
     let candidates = [own, two, smooth];
-    let weights = evidence.weights();
+    let weights = settings.weights.map_or_else(|| evidence.weights(), weights::normalized);
     let parts = strongest(&candidates, &weights, settings.width, size);
     let filtered = Filtered::new(basis, mean, size, parts).balanced(graph, x)?;
     let named = candidates.iter().zip(weights).map(|(part, weight)| (part.name.to_owned(), weight));

@@ -1,6 +1,6 @@
 //! `structcomp evaluate`: the accuracy of an existing embedding, next to controls without training.
 
-use super::judgement::Judgement;
+use super::judgement::{Judge, Judgement};
 use super::splits;
 use crate::{
     args::{Common, Input, Preparing},
@@ -30,10 +30,8 @@ pub(crate) struct Evaluate {
     /// The embedding, one row per node: .npy, .npz, .mtx, .parquet, .csv or .tsv; rows with ids are joined by id
     #[arg(long, short, value_name = "FILE")]
     embedding: PathBuf,
-    /// Classifier: logistic (the paper's choice for small datasets), mlp (large ones) or softmax
-    /// (heterophilous ones)
-    #[arg(long, value_name = "PROBE", default_value = "logistic", value_parser = clap::builder::PossibleValuesParser::new(Probe::NAMES), hide_possible_values = true)]
-    probe: String,
+    #[command(flatten)]
+    judge: Judge,
     /// Splits: random20, those of the dataset by name, or a file of node indices
     #[arg(long, value_name = "SPLITS", default_value = "random20")]
     splits: String,
@@ -109,7 +107,7 @@ impl Evaluate {
             bail!("{} has no labels to evaluate by; --labels adds some", dataset.name)
         };
         let embedding = self.input.embedding(&self.embedding, &dataset, &self.common)?;
-        let probe = Probe::named(&self.probe, &dataset.name)?;
+        let probe = self.judge.probe(&dataset.name)?;
         let splits = self.splits(&dataset, &probe)?;
         let load = started.elapsed().as_secs_f64();
 
@@ -179,7 +177,6 @@ impl EvaluateReport {
             let about = "there are no features; --features or --stand-in adds some";
             lines.row("controls", "none".into(), about.into());
         }
-        lines.row("classifier", String::new(), self.judgement.accuracy.classifier.clone());
         self.judgement.notes(&mut lines, labels);
         if let Some(ClusteringReport { clusters, agreement, untrained }) = &self.clustering {
             let mut row = |label: &str, Agreement { nmi, ari }: &Agreement, about: &str| {

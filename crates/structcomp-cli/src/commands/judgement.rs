@@ -2,9 +2,34 @@
 
 use crate::terminal::Lines;
 use anyhow::Result;
+use clap::Args;
 use serde::Serialize;
-use structcomp::evaluate::{Accuracy, ByControl, Comparison, Verdict};
+use structcomp::evaluate::{Accuracy, ByControl, Comparison, LogisticCv, Verdict};
 use structcomp::{Controls, Features, Labels, Probe, Seed, SplitSet};
+
+#[derive(Args)]
+pub(super) struct Judge {
+    /// Classifier: logistic-cv (C chosen by cross-validation among the training nodes), logistic (C = 1 on rows as they
+    /// are: the paper's choice for small datasets), mlp (large ones) or softmax (heterophilous ones)
+    #[arg(long, value_name = "PROBE", default_value = "logistic-cv", value_parser = clap::builder::PossibleValuesParser::new(Probe::NAMES), hide_possible_values = true, help_heading = "Evaluation")]
+    probe: String,
+    /// Test nodes of each split for logistic-cv, drawn at random where there are more; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 4000, help_heading = "Evaluation")]
+    test_nodes: usize,
+}
+
+impl Judge {
+    /// With the settings for a dataset.
+    pub(super) fn probe(&self, dataset: &str) -> Result<Probe> {
+        Ok(match Probe::named(&self.probe, dataset)? {
+            Probe::LogisticCv(_) => {
+                let test_nodes = Some(self.test_nodes).filter(|&nodes| nodes > 0);
+                Probe::LogisticCv(LogisticCv { test_nodes })
+            }
+            other => other,
+        })
+    }
+}
 
 /// By the same probe on the same splits.
 #[derive(Serialize)]
@@ -67,18 +92,21 @@ impl Judgement {
 
     /// A line for the embedding, for every control and for the verdict.
     pub(super) fn rows(&self, lines: &mut Lines) {
-        let AccuracyReport { accuracy, splits, .. } = &self.accuracy;
+        let AccuracyReport { accuracy, splits, classifier, .. } = &self.accuracy;
+        let own = accuracy.mean;
         let mut row = |label: &str, Accuracy { mean, std, .. }: &Accuracy, about: &str| {
             lines.row(label, format!("{mean:.2} ± {std:.2}"), about.to_owned());
         };
         let count = if accuracy.runs == 1 { "1 split".into() } else { format!("{} splits", accuracy.runs) };
         row("accuracy", accuracy, &format!("test accuracy (%), {count} ({splits})"));
         for (control, accuracy) in self.untrained.iter().flat_map(ByControl::iter) {
-            row(&format!("  {}", control.label), accuracy, control.about);
+            let about = format!("{:+6.2}  {}", own - accuracy.mean, control.about);
+            row(&format!("  {}", control.label), accuracy, &about);
         }
         if let Some(verdict) = &self.verdict {
-            lines.row("verdict", format!("{:+.2}", verdict.comparison.difference), verdict.to_string());
+            lines.row("verdict", String::new(), verdict.to_string());
         }
+        lines.row("classifier", String::new(), classifier.clone());
     }
 
     /// A line for every class that is too small for the splits.

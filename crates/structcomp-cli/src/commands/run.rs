@@ -4,7 +4,7 @@ mod page;
 mod report;
 
 use super::embed::write_embedding;
-use super::judgement::Judgement;
+use super::judgement::{Judge, Judgement};
 use super::splits;
 use super::training::TrainingFlags;
 use crate::{
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use structcomp::evaluate::{Diagnostics, HeldOut};
 use structcomp::output::write_text;
-use structcomp::{Controls, Dataset, Features, Fitted, Probe, SplitSet};
+use structcomp::{Controls, Dataset, Features, Fitted, SplitSet};
 
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -31,6 +31,8 @@ use structcomp::{Controls, Dataset, Features, Fitted, Probe, SplitSet};
 pub(crate) struct Run {
     #[command(flatten)]
     training: TrainingFlags,
+    #[command(flatten)]
+    judge: Judge,
     /// Splits: random20, those of the dataset by name, or a file of node indices
     #[arg(long, value_name = "SPLITS", default_value = "random20", help_heading = "Evaluation")]
     splits: String,
@@ -156,7 +158,7 @@ impl Run {
         let mut findings = Findings::default();
         if let (Some(labels), Some(splits)) = (&dataset.labels, splits) {
             let controls = Controls::of_model(fitted, dataset)?.with_random_clusters(self.random_clusters);
-            let (probe, on) = (Probe::default(), (labels, splits));
+            let (probe, on) = (self.judge.probe(&dataset.name)?, (labels, splits));
             findings.judgement =
                 Some(Judgement::of(embedding, Some(&controls), &probe, on, self.common.seed())?);
         }

@@ -2,13 +2,15 @@
 //!
 //! A control is a line in [`CONTROLS`].
 
-use super::{Accuracy, Agreement, Comparison, HeldOut, KMeans, LinkScore, Probe};
-use crate::{
-    Dataset, Dense, Features, Fitted, Graph, Labels, Normalization, Propagation, Result, Seed, SplitSet,
-};
+mod ggcm;
+mod rows;
+mod slimg;
+
+use super::{Accuracy, Agreement, HeldOut, KMeans, LinkScore, Probe, Verdict};
+use crate::{Dataset, Dense, Error, Features, Fitted, Graph, Labels, Result, Seed, SplitSet};
+use rows::Hopped;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
-use std::fmt;
 
 /// A control: rows that are judged as the embedding is.
 #[derive(Debug)]
@@ -25,7 +27,7 @@ pub struct Control {
 /// How the rows of a control are computed, and what from.
 #[derive(Debug)]
 enum Rows {
-    Features(for<'x> fn(&Graph, &'x Features) -> Result<Cow<'x, Features>>),
+    Hopped(Hopped),
     Model(fn(&Fitted, &Dataset, &Features) -> Result<Option<Dense>>),
     /// Trains again, so it is only done on request.
     RandomClusters,
@@ -33,20 +35,15 @@ enum Rows {
 
 /// Every control, in the order of reports.
 pub const CONTROLS: &[Control] = &[
-    Control {
-        name: "features",
-        label: "X",
-        about: "the features alone",
-        rows: Rows::Features(|_, x| Ok(Cow::Borrowed(x))),
-    },
-    Control {
-        name: "propagated",
-        label: "Â²X",
-        about: "two hops, no training",
-        rows: Rows::Features(|graph, x| {
-            Ok(Cow::Owned(Propagation::new(graph, Normalization::Symmetric).power(x, 2)?))
-        }),
-    },
+    hopped("features", "X", "the features alone", Hopped::Features),
+    hopped("hop1", "ÂX", "one hop", Hopped::Power(1)),
+    hopped("propagated", "Â²X", "two hops", Hopped::Power(2)),
+    hopped("hops_mean", "mean", "the mean of X, ÂX and Â²X", Hopped::Mean),
+    hopped("ssgc4", "SSGC-4", "5 % X and the mean of hops 1 to 4", Hopped::Ssgc(4)),
+    hopped("ssgc16", "SSGC-16", "5 % X and the mean of hops 1 to 16", Hopped::Ssgc(16)),
+    hopped("hops_concat", "[X|ÂX|Â²X]", "side by side", Hopped::Concat),
+    hopped("ggcm", "GGCM", "16 hops, each next to a random sharpening", Hopped::Ggcm),
+    hopped("slimg", "SlimG", "eigenvectors of A, X and two kinds of two hops", Hopped::SlimG),
     Control {
         name: "encoder",
         label: "encoder",
@@ -63,6 +60,44 @@ pub const CONTROLS: &[Control] = &[
     },
 ];
 
+const fn hopped(name: &'static str, label: &'static str, about: &'static str, rows: Hopped) -> Control {
+    Control { name, label, about, rows: Rows::Hopped(rows) }
+}
+
+/// The controls that the paper and measures other than classification are compared with.
+const FEW: [&str; 4] = ["features", "propagated", "encoder", "random_clusters"];
+
+impl Control {
+    /// A control by name.
+    pub fn named(name: &str) -> Result<&'static Self> {
+        CONTROLS.iter().find(|control| control.name == name).ok_or_else(|| {
+            let known: Vec<&str> = CONTROLS.iter().map(|control| control.name).collect();
+            Error::Input(format!("unknown control '{name}'; expected one of {}", known.join(", ")))
+        })
+    }
+
+    /// Its rows; an error for controls that need a model.
+    ///
+    /// Wide features are projected on their leading 256 principal axes first, but for powers of Â times X.
+    ///
+    /// ```
+    /// use structcomp::{Seed, data, evaluate::Control};
+    ///
+    /// let demo = data::Synthetic::named("demo").unwrap().generate(Seed(0))?;
+    /// let rows = Control::named("ssgc16")?.rows(&demo.graph, demo.features.as_ref().unwrap())?;
+    /// assert_eq!(rows.rows(), demo.graph.nodes());
+    /// # Ok::<(), structcomp::Error>(())
+    /// ```
+    pub fn rows(&'static self, graph: &Graph, x: &Features) -> Result<Features> {
+        let mut found = None;
+        rows::each(graph, x, true, &[self], |_, rows| {
+            found = Some(rows.clone());
+            Ok(())
+        })?;
+        found.ok_or_else(|| Error::Input(format!("the control '{}' needs a trained model", self.name)))
+    }
+}
+
 /// The controls of a graph, or of a model on a graph.
 ///
 /// ```
@@ -76,23 +111,31 @@ pub const CONTROLS: &[Control] = &[
 /// assert!(found.get("propagated").unwrap().mean > found.get("features").unwrap().mean);
 /// # Ok::<(), structcomp::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Controls<'a> {
     graph: &'a Graph,
     features: Cow<'a, Features>,
     model: Option<(&'a Fitted, &'a Dataset)>,
     random_clusters: bool,
+    few: bool,
 }
 
 impl<'a> Controls<'a> {
     /// Controls that need no model.
     pub fn of_features(graph: &'a Graph, features: &'a Features) -> Self {
-        Self { graph, features: Cow::Borrowed(features), model: None, random_clusters: false }
+        Self { graph, features: Cow::Borrowed(features), model: None, random_clusters: false, few: false }
     }
 
     /// The controls of a model; features are prepared as the model does.
     pub fn of_model(fitted: &'a Fitted, data: &'a Dataset) -> Result<Self> {
         let features = fitted.features(data)?;
-        Ok(Self { graph: &data.graph, features, model: Some((fitted, data)), random_clusters: false })
+        Ok(Self {
+            graph: &data.graph,
+            features,
+            model: Some((fitted, data)),
+            random_clusters: false,
+            few: false,
+        })
     }
 
     /// Whether to train on random clusters as well.
@@ -100,24 +143,40 @@ impl<'a> Controls<'a> {
         Self { random_clusters, ..self }
     }
 
-    /// Judges every control. Rows are computed one control at a time, so that memory holds one of them.
-    pub fn each<T>(&self, mut judge: impl FnMut(&Features) -> Result<T>) -> Result<ByControl<T>> {
+    /// Only X, Â²X and, of a model, the encoder: what the paper's tables are compared with.
+    pub fn few(self) -> Self {
+        Self { few: true, ..self }
+    }
+
+    /// Judges every control. Rows are computed one control at a time, so that memory holds few of them.
+    pub fn each<T>(&self, judge: impl FnMut(&Features) -> Result<T>) -> Result<ByControl<T>> {
+        self.judged(true, judge)
+    }
+
+    /// With `exact`, powers of Â times X are not projected first.
+    fn judged<T>(&self, exact: bool, mut judge: impl FnMut(&Features) -> Result<T>) -> Result<ByControl<T>> {
+        let wanted: Vec<&'static Control> =
+            CONTROLS.iter().filter(|control| !self.few || FEW.contains(&control.name)).collect();
         let mut results = Vec::new();
-        for control in CONTROLS {
-            let dense = |rows: Dense| Cow::Owned(Features::Dense(rows));
+        rows::each(self.graph, &self.features, exact, &wanted, |control, rows| {
+            results.push((control, judge(rows)?));
+            Ok(())
+        })?;
+        for control in wanted {
             let rows = match (&control.rows, self.model) {
-                (Rows::Features(rows), _) => rows(self.graph, &self.features)?,
                 (Rows::Model(rows), Some((fitted, data))) => match rows(fitted, data, &self.features)? {
-                    Some(rows) => dense(rows),
+                    Some(rows) => rows,
                     None => continue,
                 },
                 (Rows::RandomClusters, Some((fitted, data))) if self.random_clusters => {
-                    dense(fitted.on_random_clusters(data)?.embed(data)?)
+                    fitted.on_random_clusters(data)?.embed(data)?
                 }
                 _ => continue,
             };
-            results.push((control, judge(&rows)?));
+            results.push((control, judge(&Features::Dense(rows))?));
         }
+        let place = |name: &str| CONTROLS.iter().position(|control| control.name == name);
+        results.sort_by_key(|(control, _)| place(control.name));
         Ok(ByControl { results })
     }
 
@@ -129,17 +188,17 @@ impl<'a> Controls<'a> {
         splits: &SplitSet,
         seed: Seed,
     ) -> Result<ByControl<Accuracy>> {
-        self.each(|x| probe.classify(x, labels, splits, seed))
+        self.judged(!probe.treats_rows(), |x| probe.classify(x, labels, splits, seed))
     }
 
-    /// How well every control tells held-out edges from non-edges.
+    /// How well the few controls tell held-out edges from non-edges.
     pub fn links(&self, held_out: &HeldOut) -> Result<ByControl<LinkScore>> {
-        self.each(|x| held_out.judge(x))
+        self.clone().few().each(|x| held_out.judge(x))
     }
 
-    /// How well k-means finds the classes in every control.
+    /// How well k-means finds the classes in the few controls.
     pub fn cluster(&self, kmeans: &KMeans, labels: &Labels, seed: Seed) -> Result<ByControl<Agreement>> {
-        self.each(|x| Agreement::of(&kmeans.cluster(x, seed)?.of, labels))
+        self.clone().few().each(|x| Agreement::of(&kmeans.cluster(x, seed)?.of, labels))
     }
 }
 
@@ -166,75 +225,24 @@ impl<T> ByControl<T> {
 }
 
 impl ByControl<Accuracy> {
-    /// The control with the highest mean accuracy, the first of several.
+    /// Those that need no training.
+    pub fn untrained(&self) -> impl Iterator<Item = (&'static Control, &Accuracy)> {
+        self.iter().filter(|(control, _)| !matches!(control.rows, Rows::RandomClusters))
+    }
+
+    /// The control without training that has the highest mean accuracy, the first of several.
     pub fn best(&self) -> Option<(&'static Control, &Accuracy)> {
-        self.iter().reduce(|best, next| if next.1.mean > best.1.mean { next } else { best })
+        self.untrained().reduce(|best, next| if next.1.mean > best.1.mean { next } else { best })
     }
 
-    /// The control that the verdict is against.
-    fn rival(&self) -> Option<(&'static Control, &Accuracy)> {
-        self.find("propagated")
-    }
-
-    /// Whether an embedding is better than its rival among the controls; none for a single split.
+    /// Whether an embedding is better than all controls without training; none for a single split.
     pub fn verdict(&self, embedding: &Accuracy) -> Result<Option<Verdict>> {
-        match self.rival() {
-            Some((control, accuracy)) if embedding.runs > 1 => {
-                let comparison = Comparison::paired(&embedding.per_split, &accuracy.per_split)?;
-                Ok(Some(Verdict { against: control, comparison }))
-            }
-            _ => Ok(None),
-        }
+        Verdict::of(embedding, self)
     }
 }
 
 impl<T: Serialize> Serialize for ByControl<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter().map(|(control, result)| (control.name, result)))
-    }
-}
-
-/// An embedding against a control, on the same splits.
-#[derive(Clone, Copy, Debug)]
-pub struct Verdict {
-    /// The control.
-    pub against: &'static Control,
-    /// The difference, and whether it may be chance.
-    pub comparison: Comparison,
-}
-
-impl Verdict {
-    /// Whether the embedding is better; none if the difference may be chance (p ≥ 0.05).
-    pub fn better(&self) -> Option<bool> {
-        (self.comparison.p_value < 0.05).then_some(self.comparison.difference > 0.0)
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match self.better() {
-            Some(true) => "better",
-            Some(false) => "worse",
-            None => "no clear difference",
-        };
-        write!(f, "against {}: {verdict} (paired t test, ", self.against.label)?;
-        match self.comparison.p_value {
-            p if p < 0.001 => write!(f, "p = {p:.1e})"),
-            p => write!(f, "p = {p:.3})"),
-        }
-    }
-}
-
-impl Serialize for Verdict {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Fields {
-            against: &'static str,
-            difference: f64,
-            p: f64,
-            better: Option<bool>,
-        }
-        let Comparison { difference, p_value: p } = self.comparison;
-        Fields { against: self.against.name, difference, p, better: self.better() }.serialize(serializer)
     }
 }

@@ -42,6 +42,16 @@ impl Comparison {
         };
         Ok(Self { difference, p_value })
     }
+
+    /// The p-value of the one-sided test whether the first is higher.
+    pub fn p_greater(&self) -> f64 {
+        if self.difference > 0.0 { self.p_value / 2.0 } else { 1.0 - self.p_value / 2.0 }
+    }
+
+    /// The p-value of the one-sided test whether the first is lower.
+    pub fn p_less(&self) -> f64 {
+        if self.difference < 0.0 { self.p_value / 2.0 } else { 1.0 - self.p_value / 2.0 }
+    }
 }
 
 /// The probability that Student's t with `freedom` degrees of freedom is at least as far from 0 as `t`.
@@ -146,6 +156,14 @@ mod tests {
         assert!((comparison.p_value - (1.0 - t / (2.0 + t * t).sqrt())).abs() < 1e-14);
         let back = Comparison::paired(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]).unwrap();
         assert_eq!((back.difference, back.p_value), (-2.0, comparison.p_value));
+        assert_eq!(
+            (comparison.p_greater(), back.p_less()),
+            (comparison.p_value / 2.0, comparison.p_value / 2.0)
+        );
+        assert_eq!(
+            (back.p_greater(), comparison.p_less()),
+            (1.0 - comparison.p_value / 2.0, back.p_greater())
+        );
         let same = Comparison::paired(&[5.0, 6.0], &[5.0, 6.0]).unwrap();
         assert_eq!((same.difference, same.p_value), (0.0, 1.0));
         assert_eq!(Comparison::paired(&[6.0, 7.0], &[5.0, 6.0]).unwrap().p_value, 0.0);

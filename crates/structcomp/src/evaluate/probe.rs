@@ -5,7 +5,7 @@ mod fit;
 mod group;
 
 use super::logistic::{Classifier, count_right};
-use super::{Accuracy, SplitNodes, over_splits};
+use super::{Accuracy, LogisticCv, SplitNodes, over_splits};
 use crate::nn::Initial;
 use crate::random::mix;
 use crate::{Error, Features, Labels, Result, Seed, SplitSet};
@@ -21,6 +21,8 @@ pub enum Probe {
         /// The weight of the training nodes against the regularization; 1 in the paper's code.
         c: f64,
     },
+    /// Softmax regression with C chosen by cross-validation: rows of any scale and width are judged fairly.
+    LogisticCv(LogisticCv),
     /// A network of three layers: the paper's large datasets.
     Mlp(Mlp),
     /// Softmax regression: the paper's heterophilous datasets.
@@ -86,11 +88,12 @@ impl Default for Probe {
 
 impl Probe {
     /// The names that [`named`](Self::named) accepts.
-    pub const NAMES: [&str; 3] = ["logistic", "mlp", "softmax"];
+    pub const NAMES: [&str; 4] = ["logistic-cv", "logistic", "mlp", "softmax"];
 
     /// A probe by name, with the settings for a dataset where there are some.
     pub fn named(name: &str, dataset: &str) -> Result<Self> {
         Ok(match (name, dataset) {
+            ("logistic-cv", _) => Self::LogisticCv(LogisticCv::default()),
             ("logistic", _) => Self::default(),
             ("mlp", "ogbn-products") => Self::Mlp(Mlp { epochs: 300, dropout: 0.0, ..Mlp::default() }),
             ("mlp", "ogbn-papers100M") => {
@@ -108,7 +111,12 @@ impl Probe {
 
     /// Whether the result depends on the seed, so that one split can be evaluated more than once.
     pub fn draws(&self) -> bool {
-        !matches!(self, Self::Logistic { .. })
+        matches!(self, Self::Mlp(_) | Self::Softmax(_))
+    }
+
+    /// Whether it centres, projects and scales the rows itself.
+    pub(super) fn treats_rows(&self) -> bool {
+        matches!(self, Self::LogisticCv(_))
     }
 
     /// The probe's test accuracy on each split.
@@ -131,6 +139,7 @@ impl Probe {
         self.check()?;
         let fit = match self {
             Self::Logistic { c } => return logistic(x, labels, splits, *c),
+            Self::LogisticCv(regression) => return regression.classify(x, labels, splits, seed),
             Self::Mlp(mlp) => mlp.fit(),
             Self::Softmax(softmax) => softmax.fit(),
         };
@@ -217,6 +226,10 @@ impl std::fmt::Display for Probe {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Logistic { c } => write!(f, "logistic regression (liblinear's objective, C = {c})"),
+            Self::LogisticCv(LogisticCv { test_nodes }) => {
+                write!(f, "softmax regression, C by cross-validation among the training nodes")?;
+                test_nodes.map_or(Ok(()), |most| write!(f, ", at most {most} test nodes per split"))
+            }
             Self::Mlp(mlp) => write!(f, "three-layer MLP ({} wide, {} epochs)", mlp.hidden, mlp.epochs),
             Self::Softmax(softmax) => write!(f, "softmax regression (Adam, {} epochs)", softmax.epochs),
         }

@@ -53,7 +53,7 @@ impl<'a> View<'a> {
     }
 
     /// Rows and columns as they are read.
-    pub(super) fn shape(self) -> (usize, usize) {
+    pub(crate) fn shape(self) -> (usize, usize) {
         if self.transposed { (self.cols, self.rows) } else { (self.rows, self.cols) }
     }
 

@@ -3,7 +3,7 @@
 //! As for other products, results do not depend on the number of threads.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::{cholesky::llt, matmul::matmul};
+use faer::linalg::{cholesky::llt, matmul::matmul, triangular_inverse};
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
@@ -55,6 +55,41 @@ impl Cholesky {
         Some(Self { factor: matrix, size })
     }
 
+    /// The inverse of the matrix.
+    pub(crate) fn inverse(&self) -> Vec<f64> {
+        let size = self.size;
+        let mut out = vec![0.0; size * size];
+        let factor = MatRef::from_column_major_slice(&self.factor, size, size);
+        let to = MatMut::from_column_major_slice_mut(&mut out, size, size);
+        let need = llt::inverse::inverse_scratch::<f64>(size, Par::Seq);
+        llt::inverse::inverse(to, factor, Par::Seq, MemStack::new(&mut MemBuffer::new(need)));
+        // Only the lower half is written.
+        for row in 0..size {
+            for col in 0..row {
+                out[row * size + col] = out[col * size + row];
+            }
+        }
+        out
+    }
+
+    /// The factor L of the matrix LLᵀ, row by row.
+    pub(crate) fn factor(&self) -> Vec<f64> {
+        let size = self.size;
+        let cell =
+            |at: usize| if at % size <= at / size { self.factor[at % size * size + at / size] } else { 0.0 };
+        (0..size * size).map(cell).collect()
+    }
+
+    /// The inverse of the factor, row by row.
+    pub(crate) fn inverse_of_factor(&self) -> Vec<f64> {
+        let size = self.size;
+        let mut out = vec![0.0; size * size];
+        let factor = MatRef::from_column_major_slice(&self.factor, size, size);
+        let to = MatMut::from_row_major_slice_mut(&mut out, size, size);
+        triangular_inverse::invert_lower_triangular(to, factor, Par::Seq);
+        out
+    }
+
     /// Replaces the right-hand side by the solution.
     pub(crate) fn solve(&self, side: &mut [f64]) {
         let factor = MatRef::from_column_major_slice(&self.factor, self.size, self.size);
@@ -75,6 +110,14 @@ mod tests {
         let mut side = [2.0, -8.0];
         cholesky.solve(&mut side);
         assert!((side[0] - 1.0).abs() < 1e-15 && (side[1] + 1.0).abs() < 1e-15);
+        // The factor is [2 0; 1 3].
+        assert_eq!(cholesky.factor(), [2.0, 0.0, 1.0, 3.0]);
+        for (got, want) in cholesky.inverse_of_factor().iter().zip([0.5, 0.0, -1.0 / 6.0, 1.0 / 3.0]) {
+            assert!((got - want).abs() < 1e-15);
+        }
+        for (got, want) in cholesky.inverse().iter().zip([10.0, -2.0, -2.0, 4.0]) {
+            assert!((got - want / 36.0).abs() < 1e-15);
+        }
         assert!(Cholesky::new(vec![1.0, 2.0, 2.0, 1.0], 2).is_none(), "eigenvalues 3 and -1");
         assert!(Cholesky::new(vec![f64::NAN], 1).is_none());
     }

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Settings of the solved model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct Solved {
     /// The embedding dimension at most; it is smaller where fewer directions carry anything.
@@ -19,11 +19,13 @@ pub struct Solved {
     pub directions: usize,
     /// How often clusters are split into halves to estimate reliability.
     pub draws: usize,
+    /// How much the features themselves, two hops and sixteen hops count; chosen without labels unless given.
+    pub weights: Option<[f64; 3]>,
 }
 
 impl Default for Solved {
     fn default() -> Self {
-        Self { width: 256, directions: 256, draws: 4 }
+        Self { width: 256, directions: 256, draws: 4, weights: None }
     }
 }
 
@@ -39,7 +41,16 @@ impl Contrastive for Solved {
         };
         within("width", self.width, 4096)?;
         within("directions", self.directions, 4096)?;
-        within("draws", self.draws, 1000)
+        within("draws", self.draws, 1000)?;
+        let counts = |weights: [f64; 3]| {
+            weights.iter().all(|&weight| (0.0..=1e6).contains(&weight)) && weights.iter().sum::<f64>() > 0.0
+        };
+        match self.weights {
+            Some(weights) if !counts(weights) => Err(Error::Input(format!(
+                "weights must be three numbers of 0 or more, not all 0, not {weights:?}"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn objective(&self, _on: &Compared) -> Result<Box<dyn Objective + Send>> {

@@ -24,10 +24,14 @@ impl Evidence {
         let edges = (self.reliability / RELIABLE).clamp(0.0, 1.0);
         let far = (self.dimensions / ENOUGH).clamp(0.0, 1.0).powi(2);
         let own = self.own.powi(2) + (1.0 - edges);
-        let weights = [own, edges * (0.3 + 0.7 * (1.0 - far)), edges * far];
-        let sum: f64 = weights.iter().sum();
-        weights.map(|weight| weight / sum)
+        normalized([own, edges * (0.3 + 0.7 * (1.0 - far)), edges * far])
     }
+}
+
+/// Weights that sum to one.
+pub(super) fn normalized(weights: [f64; 3]) -> [f64; 3] {
+    let sum: f64 = weights.iter().sum();
+    weights.map(|weight| weight / sum)
 }
 
 #[cfg(test)]

@@ -100,11 +100,9 @@ fn judged<'a>(page: &mut RunPage<'a>, judgement: &'a Judgement) {
     for (control, accuracy) in judgement.untrained.iter().flat_map(ByControl::iter) {
         page.accuracy.push((format!("{}: {}", control.label, control.about), accuracy));
     }
+    let verdict = judgement.verdict.map(|verdict| format!("The embedding: {verdict}. ")).unwrap_or_default();
     page.protocol = format!(
-        "Test accuracy (%), mean ± standard deviation over {} splits ({splits}); {classifier}.",
+        "{verdict}Test accuracy (%), mean ± standard deviation over {} splits ({splits}); {classifier}.",
         accuracy.runs
     );
-    let verdict = judgement.verdict.iter();
-    page.comparisons =
-        verdict.map(|verdict| (verdict.against.label.to_owned(), verdict.comparison)).collect();
 }

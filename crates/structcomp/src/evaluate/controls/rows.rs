@@ -1,0 +1,175 @@
+//! Rows that need no training, computed along one chain of products with Â.
+//!
+//! Everything but X, ÂX and Â²X starts from X on its leading 256 principal axes, where X is wider: these rows are
+//! linear in X, and a hop costs as much as there are columns.
+
+use super::super::axes::Axes;
+use super::ggcm::Sharpening;
+use super::{Control, Rows, slimg};
+use crate::{Dense, Features, Graph, Normalization, Propagation, Result};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// Columns at most.
+const WIDTH: usize = 256;
+/// The share of X itself in SSGC.
+const SSGC_SHARE: f64 = 0.05;
+/// The share of X itself in GGCM.
+const GGCM_SHARE: f64 = 0.15;
+/// Hops of SSGC-16 and GGCM.
+const HOPS: usize = 16;
+
+/// Rows by the hops that they need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Hopped {
+    Features,
+    Power(usize),
+    Mean,
+    Ssgc(usize),
+    Concat,
+    Ggcm,
+    SlimG,
+}
+
+impl Hopped {
+    fn hops(self) -> usize {
+        match self {
+            Self::Features | Self::SlimG => 0,
+            Self::Power(hops) | Self::Ssgc(hops) => hops,
+            Self::Mean | Self::Concat => 2,
+            Self::Ggcm => HOPS,
+        }
+    }
+}
+
+/// Shows the rows of each of `wanted`, in the order in which they come up. With `exact`, powers are those of X itself
+/// and not of its projection.
+pub(super) fn each(
+    graph: &Graph,
+    x: &Features,
+    exact: bool,
+    wanted: &[&'static Control],
+    mut see: impl FnMut(&'static Control, &Features) -> Result<()>,
+) -> Result<()> {
+    let of = |control: &Control| match control.rows {
+        Rows::Hopped(rows) => Some(rows),
+        _ => None,
+    };
+    let wanted: Vec<(&'static Control, Hopped)> =
+        wanted.iter().filter_map(|control| Some((*control, of(control)?))).collect();
+    let propagation = Propagation::new(graph, Normalization::Symmetric);
+    let wide = exact && (x.cols() > WIDTH || matches!(x, Features::Sparse(_)));
+    let (mut left, mut none) = (Vec::new(), true);
+    for (control, rows) in wanted {
+        match rows {
+            Hopped::Features if exact => see(control, x)?,
+            Hopped::Power(hops) if wide => see(control, &propagation.power(x, hops)?)?,
+            _ => {
+                left.push((control, rows));
+                none = false;
+            }
+        }
+    }
+    if none {
+        return Ok(());
+    }
+    let narrow = match x.cols() > WIDTH {
+        true => Cow::Owned(Axes::principal(x, WIDTH).project(x)),
+        false => Cow::Owned(x.to_dense()),
+    };
+    Chain::new(&propagation, &narrow).follow(graph, &left, &mut see)
+}
+
+/// Powers of Â times X, one after another, and their sums.
+struct Chain<'a> {
+    propagation: &'a Propagation<'a>,
+    x: &'a Dense,
+    /// Âᵏ X, and Âᵏ⁻¹ X as long as that is needed.
+    now: Vec<f32>,
+    before: Vec<f32>,
+    /// Σ Âᵏ X from k = 1 on.
+    sum: Vec<f32>,
+}
+
+impl<'a> Chain<'a> {
+    fn new(propagation: &'a Propagation<'a>, x: &'a Dense) -> Self {
+        let size = x.values().len();
+        Self { propagation, x, now: x.values().to_vec(), before: vec![0.0; size], sum: vec![0.0; size] }
+    }
+
+    fn follow(
+        &mut self,
+        graph: &Graph,
+        wanted: &[(&'static Control, Hopped)],
+        see: &mut impl FnMut(&'static Control, &Features) -> Result<()>,
+    ) -> Result<()> {
+        let last = wanted.iter().map(|(_, rows)| rows.hops()).max().unwrap_or(0);
+        let ggcm = wanted.iter().any(|(_, rows)| *rows == Hopped::Ggcm);
+        let mut sharpening = ggcm.then(|| Sharpening::new(self.x));
+        for hops in 0..=last {
+            if hops > 0 {
+                self.hop()?;
+            }
+            if let (Some(sharpening), true) = (&mut sharpening, hops > 0) {
+                sharpening.add(&self.before);
+            }
+            for &(control, rows) in wanted.iter().filter(|(_, rows)| rows.hops() == hops) {
+                let rows = match rows {
+                    Hopped::Features => self.x.values().to_vec(),
+                    Hopped::Power(_) => self.now.clone(),
+                    Hopped::Mean => self.mean(),
+                    Hopped::Ssgc(hops) => self.with_share(&self.sum, SSGC_SHARE, hops as f64),
+                    Hopped::Concat => self.side_by_side(),
+                    Hopped::Ggcm => match sharpening.take() {
+                        Some(sharpening) => {
+                            let both = sharpening.with(&self.sum);
+                            self.with_share(&both, GGCM_SHARE, 2.0 * HOPS as f64)
+                        }
+                        None => continue,
+                    },
+                    Hopped::SlimG => slimg::rows(graph, self.propagation, self.x)?,
+                };
+                let cols = rows.len() / self.x.rows().max(1);
+                see(control, &Features::Dense(Dense::new(self.x.rows(), cols, rows)?))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hop(&mut self) -> Result<()> {
+        std::mem::swap(&mut self.now, &mut self.before);
+        self.propagation.hop_into(&self.before, self.x.cols(), &mut self.now)?;
+        add(&mut self.sum, &self.now);
+        Ok(())
+    }
+
+    /// (X + ÂX + Â²X)/3.
+    fn mean(&self) -> Vec<f32> {
+        let third = |(x, sum): (&f32, &f32)| (x + sum) / 3.0;
+        self.x.values().par_iter().zip(&self.sum).map(third).collect()
+    }
+
+    /// share · X + (1 − share)/count · `sum`.
+    fn with_share(&self, sum: &[f32], share: f64, count: f64) -> Vec<f32> {
+        let (own, others) = (share as f32, ((1.0 - share) / count) as f32);
+        self.x.values().par_iter().zip(sum).map(|(x, sum)| own * x + others * sum).collect()
+    }
+
+    /// [X | ÂX | Â²X].
+    fn side_by_side(&self) -> Vec<f32> {
+        let cols = self.x.cols().max(1);
+        let mut rows = Vec::with_capacity(3 * self.now.len());
+        let parts = [self.x.values(), &self.before, &self.now].map(|part| part.chunks_exact(cols));
+        let [own, once, twice] = parts;
+        own.zip(once).zip(twice).for_each(|((own, once), twice)| {
+            rows.extend_from_slice(own);
+            rows.extend_from_slice(once);
+            rows.extend_from_slice(twice);
+        });
+        rows
+    }
+}
+
+pub(super) fn add(to: &mut [f32], values: &[f32]) {
+    to.par_iter_mut().zip(values).for_each(|(to, value)| *to += value);
+}

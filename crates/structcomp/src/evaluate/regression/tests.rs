@@ -1,0 +1,179 @@
+use super::minimize::{Effort, minimize};
+use super::search::{Choice, GRID};
+use super::softmax::TrainingRows;
+use super::treatment::Treated;
+use super::*;
+use crate::random::normal;
+use crate::{Dense, Split};
+use std::cell::RefCell;
+
+/// Rows around a centre for each of `classes` classes, and their classes.
+fn clouds(rows: usize, cols: usize, classes: usize, spread: f32) -> (Vec<f32>, Vec<u32>) {
+    let mut rng = Seed(5).stream("clouds");
+    let centres: Vec<f32> = (0..classes * cols).map(|_| normal(&mut rng)).collect();
+    let of: Vec<u32> = (0..rows).map(|row| (row % classes) as u32).collect();
+    let values = of.iter().flat_map(|&class| centres[class as usize * cols..][..cols].to_vec());
+    let values: Vec<f32> = values.map(|value| value + spread * normal(&mut rng)).collect();
+    (values, of)
+}
+
+/// F and its gradient by the definition, in f64.
+fn by_definition(x: &[f32], of: &[u32], w: &[f64], count: usize, lambda: f64) -> (f64, Vec<f64>) {
+    let cols = w.len() / count;
+    let mut value = 0.5 * lambda * w.iter().map(|w| w * w).sum::<f64>();
+    let mut gradient: Vec<f64> = w.iter().map(|w| lambda * w).collect();
+    for (x, &class) in x.chunks_exact(cols).zip(of) {
+        let logit = |k: usize| x.iter().enumerate().map(|(c, &x)| x as f64 * w[c * count + k]).sum::<f64>();
+        let powers: Vec<f64> = (0..count).map(|k| logit(k).exp()).collect();
+        let sum: f64 = powers.iter().sum();
+        value -= (powers[class as usize] / sum).ln();
+        for k in 0..count {
+            let error = powers[k] / sum - (k == class as usize) as u8 as f64;
+            x.iter().enumerate().for_each(|(c, &x)| gradient[c * count + k] += error * x as f64);
+        }
+    }
+    (value, gradient)
+}
+
+#[test]
+fn value_and_gradient_are_those_of_the_definition() {
+    let (x, of) = clouds(40, 7, 4, 1.0);
+    let rows = TrainingRows { x: &x, width: 7, classes: &of, count: 4, room: RefCell::default() };
+    let w: Vec<f32> = (0..28).map(|at| ((at * 5 % 11) as f32 - 5.0) / 9.0).collect();
+    let wide: Vec<f64> = w.iter().map(|&w| w as f64).collect();
+    // Every third row is held out.
+    let kept = |row: usize| row % 3 != 0;
+    let x_kept: Vec<f32> =
+        x.chunks(7).enumerate().filter(|(row, _)| kept(*row)).flat_map(|(_, x)| x.to_vec()).collect();
+    let of_kept: Vec<u32> = of.iter().enumerate().filter(|(row, _)| kept(*row)).map(|(_, &of)| of).collect();
+    let (value, gradient) = by_definition(&x_kept, &of_kept, &wide, 4, 0.3);
+    let point = rows.at(&w, 0.3, |row| !kept(row));
+    assert!((point.value / value - 1.0).abs() < 1e-5);
+    assert!(point.gradient.iter().zip(&gradient).all(|(got, want)| (*got as f64 - want).abs() < 1e-4));
+    // The definition itself agrees with finite differences.
+    for at in [0, 9, 27] {
+        let moved = |by: f64| {
+            let mut w = wide.clone();
+            w[at] += by;
+            by_definition(&x_kept, &of_kept, &w, 4, 0.3).0
+        };
+        assert!(((moved(1e-5) - moved(-1e-5)) / 2e-5 - gradient[at]).abs() < 1e-6);
+    }
+    // The rows held out are counted, and their losses added.
+    let (all, _) = by_definition(&x, &of, &wide, 4, 0.3);
+    assert!((point.loss - (all - value)).abs() < 1e-3);
+    assert!(point.right <= 14);
+}
+
+#[test]
+fn the_minimum_is_that_of_plain_gradient_descent_in_double_precision() {
+    let (x, of) = clouds(60, 5, 3, 1.5);
+    for lambda in [2.0, 0.1] {
+        let mut w = vec![0.0; 15];
+        // The curvature is at most λ + ½ Σ‖x‖².
+        let bound = lambda + 0.5 * x.iter().map(|&x| (x * x) as f64).sum::<f64>();
+        for _ in 0..60_000 {
+            let (_, gradient) = by_definition(&x, &of, &w, 3, lambda);
+            w.iter_mut().zip(&gradient).for_each(|(w, g)| *w -= g / bound);
+        }
+        let rows = TrainingRows { x: &x, width: 5, classes: &of, count: 3, room: RefCell::default() };
+        let guess: Vec<f32> = (0..25).map(|at| if at % 6 == 0 { 0.05 } else { 0.0 }).collect();
+        let effort = Effort { decrease: 1e-9, steps: 200 };
+        let found = minimize(|w| rows.at(w, lambda, |_| false), &guess, 5, vec![0.0; 15], effort);
+        for (got, want) in found.weights.iter().zip(&w) {
+            assert!(
+                (*got as f64 - want).abs() < 3e-3 * (1.0 + want.abs()),
+                "λ = {lambda}: {got}, not {want}"
+            );
+        }
+    }
+}
+
+/// A dataset of which the first 20 nodes of each class are for training.
+fn dataset(rows: usize, cols: usize, classes: usize, spread: f32) -> (Vec<f32>, Labels, SplitSet) {
+    let (x, of) = clouds(rows, cols, classes, spread);
+    let nodes = 0..rows as u32;
+    let (train, test) = nodes.partition(|&node| (node as usize) < 20 * classes);
+    let labels = Labels::new(of.into_iter().map(Some)).unwrap();
+    (x, labels, SplitSet::named("mine", vec![Split { train, validation: vec![], test }]))
+}
+
+fn features(cols: usize, values: Vec<f32>) -> Features {
+    Features::Dense(Dense::new(values.len() / cols, cols, values).unwrap())
+}
+
+fn judge(x: &Features, labels: &Labels, splits: &SplitSet) -> Accuracy {
+    LogisticCv::default().classify(x, labels, splits, Seed(0)).unwrap()
+}
+
+#[test]
+fn scale_shift_and_further_empty_columns_change_nothing() {
+    let (x, labels, splits) = dataset(900, 12, 3, 2.5);
+    let plain = judge(&features(12, x.clone()), &labels, &splits).mean;
+    assert!(plain > 50.0 && plain < 99.0, "{plain}");
+    for scale in [1e-3, 1e3] {
+        let moved = x.iter().map(|x| scale * (x + 5.0)).collect();
+        assert!((judge(&features(12, moved), &labels, &splits).mean - plain).abs() < 0.5);
+    }
+    let wide = x.chunks(12).flat_map(|row| [row, &[0.0; 300]].concat()).collect();
+    assert!((judge(&features(312, wide), &labels, &splits).mean - plain).abs() < 0.7);
+}
+
+#[test]
+fn clear_classes_want_no_stronger_penalty_than_the_first_that_is_tried() {
+    let chosen = |spread: f32| {
+        let (x, labels, splits) = dataset(600, 40, 3, spread);
+        let treated = Treated::of(&features(40, x));
+        let train: Vec<(u32, u32)> =
+            splits.splits[0].train.iter().map(|&node| (node, labels.of(node).unwrap())).collect();
+        Choice::of(&treated, &train).classifier().c
+    };
+    // Without any doubt the accuracies are equal, and the loss falls as C rises.
+    assert!(chosen(0.1) >= 10.0, "{}", chosen(0.1));
+    assert!(GRID.contains(&chosen(6.0)));
+}
+
+#[test]
+fn fewer_nodes_than_columns_are_fitted_as_any() {
+    // 60 training nodes, 100 columns, most of them noise: the same rows rotated are judged the same.
+    let (x, labels, splits) = dataset(900, 100, 3, 2.0);
+    let plain = judge(&features(100, x.clone()), &labels, &splits).mean;
+    let reversed = x.chunks(100).flat_map(|row| row.iter().rev().copied().collect::<Vec<_>>()).collect();
+    assert!(plain > 90.0, "{plain}");
+    assert!((judge(&features(100, reversed), &labels, &splits).mean - plain).abs() < 0.7);
+}
+
+#[test]
+fn some_test_nodes_stand_for_all_and_do_not_depend_on_the_rows() {
+    let (x, labels, mut splits) = dataset(3000, 12, 3, 2.5);
+    splits.splits = vec![splits.splits[0].clone(); 8];
+    let x = features(12, x);
+    let all = LogisticCv { test_nodes: None }.classify(&x, &labels, &splits, Seed(0)).unwrap();
+    assert_eq!(all.std, 0.0);
+    let some = LogisticCv { test_nodes: Some(500) }.classify(&x, &labels, &splits, Seed(0)).unwrap();
+    assert!(some.std > 0.0 && (some.mean - all.mean).abs() < 2.0, "{} {}", some.mean, all.mean);
+    assert_eq!(LogisticCv { test_nodes: Some(9999) }.classify(&x, &labels, &splits, Seed(0)).unwrap(), all);
+    let test: Vec<(u32, u32)> = (0..50).map(|node| (node, 0)).collect();
+    let drawn = |key| LogisticCv { test_nodes: Some(7) }.drawn(&test, key);
+    assert_eq!((drawn(1).len(), drawn(1) == drawn(1), drawn(1) == drawn(2)), (7, true, false));
+}
+
+#[test]
+fn threads_change_nothing() {
+    let (x, labels, _) = dataset(900, 300, 3, 4.0);
+    let (x, splits) = (features(300, x), SplitSet::random(&labels, 20, 6, Seed(1)));
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| judge(&x, &labels, &splits))
+    };
+    let alone = run(1);
+    assert!([2, 3, 8].into_iter().all(|threads| run(threads) == alone));
+}
+
+#[test]
+fn constant_rows_and_classes_without_training_nodes_are_no_error() {
+    let labels = Labels::new([0, 1, 0, 1, 2].map(Some)).unwrap();
+    let split = Split { train: vec![0, 1], validation: vec![], test: vec![2, 3, 4] };
+    let accuracy = judge(&features(2, vec![7.0; 10]), &labels, &SplitSet::named("mine", vec![split]));
+    assert!(accuracy.mean < 40.0);
+}
