@@ -4,7 +4,6 @@
 
 use crate::errors::{raise, wrong};
 
-
 use pyo3::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};

@@ -55,10 +55,6 @@ struct PartNote {
     scale: f32,
 }
 
-/// The length of rows by root mean square: classifiers with a fixed regularisation depend on it. Four is about what
-/// cross-validation chooses.
-const LENGTH: f64 = 4.0;
-
 impl Part {
     /// Not yet centred; `scale` is relative to the other parts.
     pub(crate) fn new(hops: Hops, map: Vec<f32>, shift: Vec<f32>, scale: f64) -> Self {
@@ -108,6 +104,9 @@ impl Filtered {
         let rows = self.project(x);
         let propagation = Propagation::new(graph, Normalization::Symmetric);
         let count = x.rows().max(1) as f64;
+        // Classifiers with a fixed regularisation depend on the length, and the noise of a mean over neighbours falls
+        // with the root of their number.
+        let length = (graph.targets().len() as f64 / count).sqrt().max(1.0);
         for part in &mut self.parts {
             let directions = part.directions(&propagation, &rows, self.columns)?;
             let mean: Vec<f64> =
@@ -115,7 +114,7 @@ impl Filtered {
             let square = sum_of_products(&directions, &directions) / count;
             let spread = (square - mean.iter().map(|mean| mean * mean).sum::<f64>()).max(0.0).sqrt();
             part.center = mean.iter().map(|&mean| mean as f32).collect();
-            part.scale *= if spread > 1e-6 { (LENGTH / spread) as f32 } else { 0.0 };
+            part.scale *= if spread > 1e-6 { (length / spread) as f32 } else { 0.0 };
         }
         Ok(self)
     }

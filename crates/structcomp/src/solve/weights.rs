@@ -15,16 +15,18 @@ pub(super) struct Evidence {
 
 /// Below this reliability, edges count in proportion to it.
 const RELIABLE: f64 = 0.2;
-/// Below so many dimensions, many hops count less.
-const ENOUGH: f64 = 5.0;
+/// With so many dimensions or fewer, many hops do not count; they count in full from `ENOUGH` on.
+const TOO_FEW: f64 = 2.0;
+const ENOUGH: f64 = 6.0;
 
 impl Evidence {
     /// The weights of the features themselves, of two hops and of sixteen; they sum to one.
     pub(super) fn weights(self) -> [f64; 3] {
         let edges = (self.reliability / RELIABLE).clamp(0.0, 1.0);
-        let far = (self.dimensions / ENOUGH).clamp(0.0, 1.0).powi(2);
+        let far = ((self.dimensions - TOO_FEW) / (ENOUGH - TOO_FEW)).clamp(0.0, 1.0).powi(2);
+        let near = 1.0 - far * (1.0 - self.reliability.powi(2));
         let own = self.own.powi(2) + (1.0 - edges);
-        normalized([own, edges * (0.3 + 0.7 * (1.0 - far)), edges * far])
+        normalized([own, edges * near, edges * far])
     }
 }
 
