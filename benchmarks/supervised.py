@@ -196,6 +196,7 @@ def judge(graph, kind, splits, tuning):
         "splits": len(splits),
         "chosen": {"features": scale, "dropout": dropout, "width": width, "learning rate": step[0], "weight decay": step[1]},
         "settings tried": len(tried),
+        "splits for choosing": len(some),
         "seconds tuning": tuned - start,
         "seconds training": time.time() - tuned,
         "per split": [round(value, 3) for value in tested],
@@ -230,6 +231,8 @@ def main():
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True
     results = {}
+    print("| graph | model | accuracy | split | splits | for choosing | seconds, choosing + training |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for path in options.graphs:
         graph = Graph(path)
         splits, called = splits_of(graph, options)
@@ -237,11 +240,10 @@ def main():
             found = {"split": called, "device": torch.cuda.get_device_name() if DEVICE == "cuda" else "CPU"}
             found |= judge(graph, kind, splits, options.tuning)
             results.setdefault(graph.name, {})[kind] = found
-            seconds = found["seconds tuning"] + found["seconds training"]
-            shown = f"{found['mean']:.2f} ± {found['std']:.2f}", f"{seconds:.0f} s", found["chosen"]
-            print(graph.name, kind, called, found["splits"], *shown, flush=True)
+            row = graph.name, kind, f"{found['mean']:.2f} ± {found['std']:.2f}", called, len(splits), found["splits for choosing"]
+            seconds = f"{found['seconds tuning']:.0f} + {found['seconds training']:.0f}"
+            print("|", " | ".join(map(str, (*row, seconds))), "|", flush=True)
             options.out.write_text(json.dumps(results, indent=1))
-        del graph
 
 
 if __name__ == "__main__":

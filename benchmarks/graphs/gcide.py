@@ -1,7 +1,8 @@
 """Words that follow each other in the definitions of an English dictionary (GCIDE), and the part of speech it gives them.
 
-A word's neighbours are seldom of its own part of speech, so the graph is heterophilous. Features are the letters of the word:
-which groups of one to four of them it contains, with marks for its beginning and end. Only words with one part of speech are labelled.
+A word's neighbours are seldom of its own part of speech, so the graph is heterophilous. Features are the letters of the
+word: which groups of one to four of them it contains, with marks for its beginning and end. Only words with one part of speech
+are labelled.
 
 usage: gcide.py FOLDER [PACKAGE]    PACKAGE is dict-gcide (the default) or dict-gcide=VERSION
 """

@@ -1,4 +1,4 @@
-"""The Linux kernel's source files, their `#include` lines, the words in their identifiers, and the part of the kernel they belong to.
+"""The Linux kernel's source files, their `#include` lines, the words in their identifiers, and their part of the kernel.
 
 Comments, texts, paths and include guards are no features, so a file does not say where it lies. Classes are folders: two levels
 of them below `arch`, `drivers` and `include`, otherwise one.

@@ -33,7 +33,8 @@ def read(path):
     if path.is_dir():
         return from_structcomp(path) if (path / "graph.scg").exists() else from_tables(path)
     file = np.load(path, allow_pickle=False)
-    a, x = (sp.csr_matrix(tuple(file[f"{m}_{key}"] for key in ("data", "indices", "indptr")), file[f"{m}_shape"]) for m in ("adj", "attr"))
+    parts = ([file[f"{part}_{key}"] for key in ("data", "indices", "indptr", "shape")] for part in ("adj", "attr"))
+    a, x = (sp.csr_matrix(tuple(arrays), shape) for *arrays, shape in parts)
     masks = zip(*(file[part] for part in ("train", "validation", "test"))) if "train" in file else ()
     return Graph(a, x, file["labels"], [tuple(np.flatnonzero(mask) for mask in split) for split in masks])
 
@@ -86,4 +87,5 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     found = read(sys.argv[1])
     pack(found, sys.argv[2])
-    print(f"{len(found.y)} nodes, {found.a.nnz // 2} edges, {found.x.shape[1]} features, {found.y.max() + 1} classes, {len(found.splits)} splits")
+    counts = f"{len(found.y)} nodes, {found.a.nnz // 2} edges, {found.x.shape[1]} features"
+    print(f"{counts}, {found.y.max() + 1} classes, {len(found.splits)} splits")
