@@ -13,7 +13,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 #[global_allocator]
-static ALLOCATOR: structcomp::LargePages = structcomp::LargePages;
+static ALLOCATOR: structcomp::memory::LargePages = structcomp::memory::LargePages;
 
 fn main() -> ExitCode {
     let args = match config::with_file(std::env::args_os().collect()) {

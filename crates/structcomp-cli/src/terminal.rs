@@ -80,7 +80,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// The first line: the data, what was made of it, and its size.
-    pub(crate) fn data_title(&mut self, data: &structcomp::DataSummary, what: &str) {
+    pub(crate) fn data_title(&mut self, data: &structcomp::data::DataSummary, what: &str) {
         let synthetic = if data.synthetic { " (synthetic)" } else { "" };
         let size = format!("({} nodes, {} edges)", grouped(data.nodes), grouped(data.edges));
         self.title(&format!("{}{synthetic}: {what}", data.name), &size);
@@ -108,7 +108,7 @@ impl Lines {
 
     pub(crate) fn memory(&mut self, peak_rss_bytes: Option<u64>) {
         if let Some(bytes) = peak_rss_bytes {
-            self.row("memory", structcomp::human_bytes(bytes), "peak".into());
+            self.row("memory", structcomp::memory::human_bytes(bytes), "peak".into());
         }
     }
 }

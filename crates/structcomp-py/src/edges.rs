@@ -2,7 +2,8 @@
 
 use crate::arrays::Reals;
 use rayon::prelude::*;
-use structcomp::{Budget, EdgeList, Error, Graph, MAX_NODES, Repairs, Result};
+use structcomp::graph::{MAX_NODES, Repairs};
+use structcomp::{Budget, EdgeList, Error, Graph, Result};
 
 /// The two ends of each edge, in any order and direction.
 pub(crate) struct Listed {

@@ -3,7 +3,8 @@
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::any::Any;
-use structcomp::{Error, human_bytes};
+use structcomp::Error;
+use structcomp::memory::human_bytes;
 
 /// `ValueError` for values, `OSError` for files, `MemoryError` for what does not fit into memory.
 pub(crate) fn raise(error: Error) -> PyErr {

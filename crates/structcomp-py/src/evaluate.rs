@@ -6,7 +6,9 @@ use crate::features::Features;
 use crate::stages::classes;
 use crate::workers::work;
 use pyo3::prelude::*;
-use structcomp::{Agreement, KMeans, PAPER_TRAIN_PER_CLASS, Probe, Seed, Split, SplitSet};
+use structcomp::data::PAPER_TRAIN_PER_CLASS;
+use structcomp::evaluate::{Agreement, KMeans};
+use structcomp::{Probe, Seed, Split, SplitSet};
 
 /// The accuracy of a classifier over splits, as JSON: given ones, those of a file, or random ones.
 #[pyfunction]

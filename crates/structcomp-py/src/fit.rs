@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
-use structcomp::{
-    Epoch, EpochHook, Error, Fitted, Hooks, Model as Choice, OwnObjective, Partitioning, Trainer,
-};
+use structcomp::model::OwnObjective;
+use structcomp::pipeline::EpochHook;
+use structcomp::{Epoch, Error, Fitted, Hooks, Model as Choice, Partitioning, Trainer};
 
 /// Trains a model on a graph.
 ///

@@ -6,7 +6,8 @@ use crate::{stream::taken, tables, workers::work};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use structcomp::{Error, MAX_NODES, Repairs, Result};
+use structcomp::graph::{MAX_NODES, Repairs};
+use structcomp::{Error, Result};
 
 /// A checked, undirected graph without self-loops and duplicate edges.
 ///

@@ -8,7 +8,8 @@ use crate::errors::wrong;
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use std::sync::Arc;
-use structcomp::{Buffer, Dense};
+use structcomp::Dense;
+use structcomp::matrix::Buffer;
 
 /// A numpy array that is kept alive, and where its values are.
 struct Lent {

@@ -20,7 +20,7 @@ mod tables;
 mod workers;
 
 #[global_allocator]
-static ALLOCATOR: structcomp::LargePages = structcomp::LargePages;
+static ALLOCATOR: structcomp::memory::LargePages = structcomp::memory::LargePages;
 
 /// The part of the package that is written in Rust.
 #[pyo3::pymodule]

@@ -4,7 +4,8 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Mutex;
-use structcomp::{Error, OwnLoss, OwnObjective, OwnRows, Result};
+use structcomp::model::{OwnLoss, OwnObjective, OwnRows};
+use structcomp::{Error, Result};
 
 /// A function from the rows of each view to the loss and its gradients.
 pub(crate) struct Loss<'a> {

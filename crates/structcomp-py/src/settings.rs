@@ -8,7 +8,8 @@ use crate::graph::Graph;
 use pyo3::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use structcomp::{Error, Mode, Model, Own, Partitioning, Preset, Result, Seed, StructComp, Training};
+use structcomp::model::Own;
+use structcomp::{Error, Mode, Model, Partitioning, Preset, Result, Seed, StructComp, Training};
 
 /// Parameters with other names in Python, and the fields.
 const RENAMED: [(&str, &str); 4] =

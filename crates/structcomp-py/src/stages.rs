@@ -8,7 +8,8 @@ use crate::settings::{choice, partitioning};
 use crate::workers::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use structcomp::{Compressed, DropMember, Gap, Labels, Normalization, Partition, Propagation, Quality, Seed};
+use structcomp::partition::Gap;
+use structcomp::{Compressed, DropMember, Labels, Normalization, Partition, Propagation, Quality, Seed};
 
 /// The cluster of every node.
 #[pyfunction]

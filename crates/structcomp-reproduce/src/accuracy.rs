@@ -8,8 +8,9 @@ use crate::store::SeedFiles;
 use crate::{Cell, Mode, Repeats, Setup};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
+use structcomp::evaluate::Accuracy;
 use structcomp::{
-    Accuracy, Dataset, Dense, Features, Partition, Prepare, Preset, Probe, Result, Seed, SplitSet, StructComp,
+    Dataset, Dense, Features, Partition, Prepare, Preset, Probe, Result, Seed, SplitSet, StructComp,
 };
 
 /// Trains with every seed and evaluates each embedding; seeds that `parts` has are not repeated.

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 pub use structcomp::Mode;
-use structcomp::{Error, FeatureNorm, Partitioning, Result, Seed, SettingSource, Training};
+use structcomp::preset::SettingSource;
+use structcomp::{Error, FeatureNorm, Partitioning, Result, Seed, Training};
 
 /// A cell of a table or a point of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,9 @@
 use crate::model::Facts;
 use crate::source::Source;
 use crate::{Cell, Finished, Mode, Repeats, Setup, Task, measure};
-use structcomp::{CcaSsg, EncoderKind, Mlp, Model, Result, Softmax, Training};
+use structcomp::evaluate::{Mlp, Softmax};
+use structcomp::model::CcaSsg;
+use structcomp::{EncoderKind, Model, Result, Training};
 
 /// What a cell needs.
 #[derive(Clone, Copy, Debug, PartialEq)]

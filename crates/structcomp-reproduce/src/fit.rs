@@ -3,8 +3,9 @@
 use crate::run::Halt;
 use crate::source::Data;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use structcomp::sample::Inputs;
 use structcomp::{
-    Compressed, Dataset, Fitted, Hooks, Inputs, Partition, Result, Seed, StructComp, Trainer, Training,
+    Compressed, Dataset, Fitted, Hooks, Partition, Result, Seed, StructComp, Trainer, Training,
 };
 
 /// Trains through the pipeline, unless it is stopped.

@@ -9,7 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
-use structcomp::{Budget, Error, Partition, Result, Seed, Trainer, Training, peak_rss_bytes};
+use structcomp::memory::peak_rss_bytes;
+use structcomp::{Budget, Error, Partition, Result, Seed, Trainer, Training};
 
 /// What a measuring process is told.
 #[derive(Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! What estimates and reports need to know about a model, as the model itself tells it.
 
-use structcomp::{LossCost, Model};
+use structcomp::Model;
+use structcomp::model::LossCost;
 
 /// About a model, or about a column of a table that is not one.
 pub(crate) struct Facts {

@@ -2,7 +2,8 @@
 
 use crate::Task;
 use serde::{Deserialize, Serialize};
-use structcomp::{Accuracy, Comparison, Result};
+use structcomp::Result;
+use structcomp::evaluate::{Accuracy, Comparison};
 
 /// The result of a cell's task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

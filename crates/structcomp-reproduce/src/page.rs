@@ -8,7 +8,10 @@ use crate::plot::{Frame, PALETTE, Svg, class_color, class_name, escaped, size_hi
 use scatter::Scatter;
 use std::fmt::Write;
 use std::path::Path;
-use structcomp::{Accuracy, Comparison, Dense, Labels, Partition, Result, human_bytes, write_text};
+use structcomp::evaluate::{Accuracy, Comparison};
+use structcomp::memory::human_bytes;
+use structcomp::output::write_text;
+use structcomp::{Dense, Labels, Partition, Result};
 
 /// The report of a run. Parts that are empty or absent are left out.
 ///

@@ -4,7 +4,8 @@ use crate::plot::{Anchor, FAINT, Frame, INK, PALETTE, Svg, class_color, class_na
 use rand::RngExt;
 use rayon::prelude::*;
 use std::path::Path;
-use structcomp::{Error, Graph, Labels, Partition, Quality, Result, Seed, write_text};
+use structcomp::output::write_text;
+use structcomp::{Error, Graph, Labels, Partition, Quality, Result, Seed};
 
 /// The picture of a partition.
 #[derive(Clone, Copy)]

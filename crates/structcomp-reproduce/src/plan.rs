@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use structcomp::data::named;
-use structcomp::{Budget, Error, Result, Seed, human_bytes};
+use structcomp::memory::human_bytes;
+use structcomp::{Budget, Error, Result, Seed};
 
 /// What to rerun, and how.
 ///

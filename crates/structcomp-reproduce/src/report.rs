@@ -12,7 +12,8 @@ use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use structcomp::{Result, write_text};
+use structcomp::Result;
+use structcomp::output::write_text;
 use table::Table;
 
 /// The report of finished cells.

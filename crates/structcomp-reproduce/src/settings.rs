@@ -3,7 +3,8 @@
 use crate::{Mode, Setting, Setup, draft::Draft};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use structcomp::{FeatureNorm, Model, Partitioning, Preset, SettingSource, Training};
+use structcomp::preset::SettingSource;
+use structcomp::{FeatureNorm, Model, Partitioning, Preset, Training};
 
 /// Shown even with their defaults.
 const ALWAYS: [&str; 6] = ["partitioner", "epochs", "learning-rate", "weight-decay", "hidden", "layers"];

@@ -6,10 +6,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use structcomp::data::PAPER_TRAIN_PER_CLASS;
 use structcomp::data::named::{self, Verified};
+use structcomp::evaluate::Accuracy;
 use structcomp::{
-    Accuracy, Budget, Dataset, Error, Features, Graph, Labels, Normalization, PAPER_TRAIN_PER_CLASS, Prepare,
-    Probe, Propagation, Result, Seed, Split, SplitSet, StructComp, data,
+    Budget, Dataset, Error, Features, Graph, Labels, Normalization, Prepare, Probe, Propagation, Result,
+    Seed, Split, SplitSet, StructComp, data,
 };
 
 /// A graph and its features.

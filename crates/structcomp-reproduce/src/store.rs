@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fs;
 use std::io::{Error as IoError, ErrorKind, Result as IoResult};
 use std::path::{Path, PathBuf};
-use structcomp::{Result, Seed, write_text};
+use structcomp::output::write_text;
+use structcomp::{Result, Seed};
 
 /// The version of this crate, which is part of a cell's key.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -6,7 +6,8 @@
 #![allow(clippy::print_stdout)] // its output
 
 use std::{env, error::Error, hint::black_box, io::BufRead, time::Instant};
-use structcomp::{Csr, Dense, Features, Graph, LargePages, Seed, data};
+use structcomp::memory::LargePages;
+use structcomp::{Csr, Dense, Features, Graph, Seed, data};
 
 // As in the Python package.
 #[global_allocator]

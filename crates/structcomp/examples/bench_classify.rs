@@ -8,7 +8,8 @@
 use rand::RngExt;
 use std::{error::Error, time::Instant};
 use structcomp::data::{Options, open};
-use structcomp::{Dense, Features, Seed, SplitSet, classify};
+use structcomp::evaluate::classify;
+use structcomp::{Dense, Features, Seed, SplitSet};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);

@@ -6,7 +6,8 @@
 #![allow(clippy::print_stdout)] // its output
 
 use std::{error::Error, io::BufRead, path::PathBuf, time::Instant};
-use structcomp::{Buffer, Dense, Features, Graph, MappedFile, Normalization, Propagation};
+use structcomp::matrix::{Buffer, MappedFile};
+use structcomp::{Dense, Features, Graph, Normalization, Propagation};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("usage: bench_spmm FOLDER")?);

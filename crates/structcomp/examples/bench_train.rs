@@ -16,8 +16,9 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
+use structcomp::sample::Inputs;
 use structcomp::{
-    Compressed, Dataset, Features, Inputs, Partition, Partitioning, Preset, Seed, Trainer, Training, data,
+    Compressed, Dataset, Features, Partition, Partitioning, Preset, Seed, Trainer, Training, data,
 };
 
 /// The models of the paper's tables.

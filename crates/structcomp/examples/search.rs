@@ -16,10 +16,10 @@ use rand::seq::SliceRandom;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::error::Error;
-use structcomp::data::{Options, open};
+use structcomp::data::{Options, PAPER_TRAIN_PER_CLASS, open};
+use structcomp::evaluate::classify;
 use structcomp::{
-    Controls, Dataset, Dense, Features, Hooks, Labels, PAPER_TRAIN_PER_CLASS, Partition, Seed, SplitSet,
-    StructComp, Training, classify,
+    Controls, Dataset, Dense, Features, Hooks, Labels, Partition, Seed, SplitSet, StructComp, Training,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;

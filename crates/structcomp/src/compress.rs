@@ -4,8 +4,7 @@ mod coarse;
 
 pub use coarse::{CoarseWeights, Coarsening};
 
-use crate::matrix::zeros;
-use crate::matrix::{Kernel, Unit};
+use crate::matrix::{Kernel, Unit, zeros};
 use crate::{Csr, Dense, Error, Features, Partition, Result, Seed};
 use rand::RngExt;
 use rayon::prelude::*;

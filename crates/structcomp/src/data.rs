@@ -35,7 +35,8 @@ pub(crate) mod table;
 mod tables;
 pub(crate) mod text;
 
-use crate::{Budget, Error, Features, Graph, Repairs, Result, Seed};
+use crate::graph::Repairs;
+use crate::{Budget, Error, Features, Graph, Result, Seed};
 use bytes::FileHead;
 use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
@@ -374,7 +375,7 @@ fn fingerprint(files: &[PathBuf]) -> Result<String> {
 }
 
 pub(crate) fn sha256_of(path: &Path) -> Result<String> {
-    Ok(hex(&Sha256::digest(&crate::MappedFile::open(path)?[..])))
+    Ok(hex(&Sha256::digest(&crate::matrix::MappedFile::open(path)?[..])))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

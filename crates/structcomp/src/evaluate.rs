@@ -40,7 +40,8 @@ pub struct Accuracy {
 /// predicted. The numbers are the same for any number of threads.
 ///
 /// ```
-/// use structcomp::{Dense, Features, Labels, Split, SplitSet, classify};
+/// use structcomp::evaluate::classify;
+/// use structcomp::{Dense, Features, Labels, Split, SplitSet};
 ///
 /// let x = Features::Dense(Dense::new(5, 1, vec![-2.0, 2.0, -1.0, 1.0, 3.0])?);
 /// let labels = Labels::new([0, 1, 0, 1, 0].map(Some))?;

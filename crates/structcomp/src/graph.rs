@@ -18,7 +18,8 @@ pub(crate) use normalize::{normalized, normalized_adjacency, normalized_with_sel
 pub use propagate::{Normalization, Propagation};
 pub use repairs::Repairs;
 
-use crate::{Buffer, Error, Result, random::mix};
+use crate::matrix::Buffer;
+use crate::{Error, Result, random::mix};
 use rayon::prelude::*;
 
 /// Largest supported number of nodes. Node numbers are `u32`; one bit is reserved so that an edge and

@@ -2,6 +2,7 @@
 
 mod pages;
 
+pub use crate::error::human_bytes;
 pub use pages::{LargePages, give_back_memory};
 
 use crate::{Error, Result};

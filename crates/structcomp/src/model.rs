@@ -1,7 +1,7 @@
 //! The contrastive models: which views they compare, and their losses with gradients.
 //!
-//! A model is a file here with its settings, a [`Blueprint`] of what it asks of the encoder and of the rows, and
-//! an [`Objective`]; and a line in the list below.
+//! A model is a file here with its settings, a `Blueprint` of what it asks of the encoder and of the rows, and
+//! an `Objective`; and a line in the list below.
 
 mod bgrl;
 mod blockgcl;
@@ -39,11 +39,12 @@ pub(crate) use {coles::random_pairs, sce::Pairs};
 
 use quadratic::Quadratic;
 
+use crate::compress::Coarsening;
 use crate::graph::Hops;
 use crate::nn::Beside;
 use crate::sample::Neighborhood;
 pub(crate) use crate::sample::Views;
-use crate::{Activation, Coarsening, Csr, EncoderKind, Error, Result, Seed};
+use crate::{Activation, Csr, EncoderKind, Error, Result, Seed};
 use serde::{Deserialize, Serialize};
 
 /// What a model is: its settings implement this.

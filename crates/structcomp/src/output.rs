@@ -36,7 +36,8 @@ pub struct MatrixLayout<'a> {
 /// holding only one block of it in memory.
 ///
 /// ```
-/// use structcomp::{MatrixLayout, MatrixWriter, NodeIds};
+/// use structcomp::output::{MatrixLayout, MatrixWriter};
+/// use structcomp::NodeIds;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let ids = NodeIds::from_names(vec!["ann".into(), "bob".into()])?;

@@ -10,9 +10,11 @@ pub use fitted::{Fitted, Seconds, TrainedOn};
 pub use new_nodes::NewNodes;
 
 use crate::memory::give_back_memory;
+use crate::model::OwnObjective;
+use crate::sample::Inputs;
 use crate::{
-    Compressed, Dataset, Epoch, Error, Features, Inputs, OwnObjective, Partition, Partitioning, Prepare,
-    Result, Seed, Trainer, Training,
+    Compressed, Dataset, Epoch, Error, Features, Partition, Partitioning, Prepare, Result, Seed, Trainer,
+    Training,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -4,13 +4,12 @@ mod settings;
 
 pub use settings::{Stop, Training};
 
+use crate::encoder::Encoder;
 use crate::graph::Hops;
 use crate::model::Blueprint;
-use crate::nn::{Beside, Layer, Network, Towers};
+use crate::nn::{Beside, Initial, Layer, Network, Towers};
 use crate::sample::{Sampling, Views};
-use crate::{
-    Activation, Budget, Encoder, EncoderKind, Error, Features, Graph, Initial, Model, Optimizer, Result,
-};
+use crate::{Activation, Budget, EncoderKind, Error, Features, Graph, Model, Optimizer, Result};
 
 /// What is trained on rows of a given width, and how.
 #[derive(Clone, Debug)]

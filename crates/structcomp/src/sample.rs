@@ -8,9 +8,10 @@ mod whole;
 pub use augment::Augment;
 pub(crate) use neighborhood::Neighborhood;
 
+use crate::compress::Coarsening;
 use crate::graph::Hops;
 use crate::nn::Messages;
-use crate::{Coarsening, Compressed, Csr, DropMember, Error, Features, Graph, Result, Seed};
+use crate::{Compressed, Csr, DropMember, Error, Features, Graph, Result, Seed};
 use clusters::Clusters;
 use rand::seq::SliceRandom;
 use std::borrow::Cow;

@@ -33,7 +33,7 @@ use crate::Training;
 #[cfg(test)]
 pub(crate) fn trained_by<'a>(
     training: &Training,
-    inputs: crate::Inputs<'a>,
+    inputs: crate::sample::Inputs<'a>,
     graph: &'a crate::Graph,
     seed: crate::Seed,
 ) -> crate::Result<Trainer<'a>> {

@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+use structcomp::evaluate::{Accuracy, HeldOut, KMeans};
 use structcomp::{
-    Accuracy, Controls, Dataset, Dense, Features, Fitted, Graph, HeldOut, KMeans, Labels, Mode,
-    Normalization, Partitioning, Probe, Propagation, Seed, SplitSet, StructComp, Training, data,
+    Controls, Dataset, Dense, Features, Fitted, Graph, Labels, Mode, Normalization, Partitioning, Probe,
+    Propagation, Seed, SplitSet, StructComp, Training, data,
 };
 
 fn demo() -> Dataset {
@@ -83,7 +84,7 @@ fn every_measure_is_that_of_the_rows_themselves() {
     let kmeans = KMeans { clusters: labels.classes(), restarts: 1, ..KMeans::default() };
     let found = controls.cluster(&kmeans, labels, Seed(0)).unwrap();
     let of = kmeans.cluster(&twice, Seed(0)).unwrap().of;
-    assert_eq!(found.get("propagated"), Some(&structcomp::Agreement::of(&of, labels).unwrap()));
+    assert_eq!(found.get("propagated"), Some(&structcomp::evaluate::Agreement::of(&of, labels).unwrap()));
     assert_eq!(found.get("encoder"), None);
 }
 

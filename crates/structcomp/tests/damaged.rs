@@ -135,7 +135,7 @@ fn files_that_are_empty_or_of_one_byte_or_of_another_kind_are_refused() {
     }
 }
 
-fn random_bytes(random: &mut structcomp::Rng, length: usize) -> Vec<u8> {
+fn random_bytes(random: &mut structcomp::random::Rng, length: usize) -> Vec<u8> {
     (0..length).map(|_| random.random()).collect()
 }
 

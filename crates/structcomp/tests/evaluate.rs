@@ -6,10 +6,8 @@ mod published;
 
 use std::path::PathBuf;
 use structcomp::data::{Options, open};
-use structcomp::{
-    Accuracy, Agreement, Comparison, Features, HeldOut, KMeans, Labels, LinkScore, Normalization,
-    Propagation, Seed, SplitSet, classify,
-};
+use structcomp::evaluate::{Accuracy, Agreement, Comparison, HeldOut, KMeans, LinkScore, classify};
+use structcomp::{Features, Labels, Normalization, Propagation, Seed, SplitSet};
 
 /// The features X, Â²X, and the labels.
 fn untrained(name: &str) -> Option<(Features, Features, Labels)> {

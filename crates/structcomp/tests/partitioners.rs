@@ -7,7 +7,8 @@ mod published;
 
 use proptest::prelude::*;
 use structcomp::data::{FeatureKind, Synthetic};
-use structcomp::{EdgeList, Graph, METHODS, Partition, Partitioning, Quality, Refine, Result, Seed};
+use structcomp::partition::{METHODS, Refine};
+use structcomp::{EdgeList, Graph, Partition, Partitioning, Quality, Result, Seed};
 
 /// Methods that may return fewer clusters than requested.
 const INEXACT: &[&str] = &["metis", "metis-recursive", "metis-strict"];

@@ -4,9 +4,8 @@
 
 mod published;
 
-use structcomp::{
-    Dataset, Features, Fitted, Partitioning, Preset, Seed, SplitSet, StructComp, classify, data,
-};
+use structcomp::evaluate::classify;
+use structcomp::{Dataset, Features, Fitted, Partitioning, Preset, Seed, SplitSet, StructComp, data};
 
 fn fitted(cora: &Dataset, model: &str, seed: Seed) -> Fitted {
     let preset = Preset::paper(model, "cora").unwrap().unwrap();

@@ -4,7 +4,8 @@ use super::{Common, one_of};
 use anyhow::Result;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use structcomp::{Dataset, Export, FeatureNorm, Features, Graph, Prepare, StandIn, data};
+use structcomp::output::Export;
+use structcomp::{Dataset, FeatureNorm, Features, Graph, Prepare, StandIn, data};
 
 /// Which data.
 #[derive(Args, Clone)]

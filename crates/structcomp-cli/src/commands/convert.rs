@@ -8,7 +8,9 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::path::PathBuf;
-use structcomp::{Dataset, Export, Normalization, Propagation, human_bytes};
+use structcomp::memory::human_bytes;
+use structcomp::output::Export;
+use structcomp::{Dataset, Normalization, Propagation};
 
 #[derive(Args)]
 #[command(args_override_self = true)]

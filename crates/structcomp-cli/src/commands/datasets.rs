@@ -8,13 +8,11 @@ use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::path::Path;
-use structcomp::{
-    data::{
-        fetch::{FetchOptions, Fetched, fetch},
-        named::{self, FileStage, NamedDataset, Progress, Verified},
-    },
-    human_bytes,
+use structcomp::data::{
+    fetch::{FetchOptions, Fetched, fetch},
+    named::{self, FileStage, NamedDataset, Progress, Verified},
 };
+use structcomp::memory::human_bytes;
 
 #[derive(Args)]
 #[command(args_override_self = true)]

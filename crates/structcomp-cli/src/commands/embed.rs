@@ -8,7 +8,10 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use structcomp::{DataSummary, Dataset, Dense, Fitted, MatrixLayout, MatrixWriter, peak_rss_bytes};
+use structcomp::data::DataSummary;
+use structcomp::memory::peak_rss_bytes;
+use structcomp::output::{MatrixLayout, MatrixWriter};
+use structcomp::{Dataset, Dense, Fitted};
 
 #[derive(Args)]
 #[command(args_override_self = true)]

@@ -10,9 +10,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 use std::{path::PathBuf, time::Instant};
-use structcomp::{
-    Agreement, ByControl, Controls, Dataset, Features, KMeans, Labels, Probe, SplitSet, peak_rss_bytes,
-};
+use structcomp::evaluate::{Agreement, ByControl, KMeans};
+use structcomp::memory::peak_rss_bytes;
+use structcomp::{Controls, Dataset, Features, Labels, Probe, SplitSet};
 
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -56,7 +56,7 @@ pub(crate) struct Evaluate {
 
 #[derive(Serialize)]
 struct EvaluateReport {
-    data: structcomp::DataSummary,
+    data: structcomp::data::DataSummary,
     embedding: EmbeddingFile,
     #[serde(flatten)]
     judgement: Judgement,

@@ -95,7 +95,7 @@ impl Generate {
             edges,
             seed: self.common.seed().0,
             seconds: started.elapsed().as_secs_f64(),
-            peak_rss_bytes: structcomp::peak_rss_bytes(),
+            peak_rss_bytes: structcomp::memory::peak_rss_bytes(),
         };
         self.common.print(&report, || {
             let (nodes, edges, seconds) = (grouped(report.nodes), grouped(report.edges), report.seconds);

@@ -9,7 +9,8 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use std::time::Instant;
-use structcomp::{Summary, human_bytes, peak_rss_bytes};
+use structcomp::data::Summary;
+use structcomp::memory::{human_bytes, peak_rss_bytes};
 
 #[derive(Args)]
 #[command(args_override_self = true)]

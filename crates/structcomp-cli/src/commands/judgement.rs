@@ -3,9 +3,8 @@
 use crate::terminal::Lines;
 use anyhow::Result;
 use serde::Serialize;
-use structcomp::{
-    Accuracy, ByControl, Comparison, Controls, Features, Labels, Probe, Seed, SplitSet, Verdict,
-};
+use structcomp::evaluate::{Accuracy, ByControl, Comparison, Verdict};
+use structcomp::{Controls, Features, Labels, Probe, Seed, SplitSet};
 
 /// By the same probe on the same splits.
 #[derive(Serialize)]

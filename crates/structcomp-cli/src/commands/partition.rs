@@ -11,9 +11,10 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use structcomp::{
-    Dataset, Gap, METHODS, Partitioning, Quality, Refine, peak_rss_bytes, read_node_weights, write_clusters,
-};
+use structcomp::memory::peak_rss_bytes;
+use structcomp::output::write_clusters;
+use structcomp::partition::{Gap, METHODS, Refine, read_node_weights};
+use structcomp::{Dataset, Partitioning, Quality};
 use structcomp_reproduce::Picture;
 
 #[derive(Args)]

@@ -16,7 +16,9 @@ use clap::Args;
 use report::{LinkReport, RunReport, RunSeconds};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use structcomp::{Controls, Dataset, Diagnostics, Features, Fitted, HeldOut, Probe, SplitSet, write_text};
+use structcomp::evaluate::{Diagnostics, HeldOut};
+use structcomp::output::write_text;
+use structcomp::{Controls, Dataset, Features, Fitted, Probe, SplitSet};
 
 #[derive(Args)]
 #[command(args_override_self = true)]

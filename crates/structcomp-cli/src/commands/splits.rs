@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 use std::path::Path;
-use structcomp::{Dataset, PAPER_TRAIN_PER_CLASS, Seed, SplitSet};
+use structcomp::data::PAPER_TRAIN_PER_CLASS;
+use structcomp::{Dataset, Seed, SplitSet};
 
 /// Random splits, splits of the dataset, or those of a file.
 pub(super) fn choose(dataset: &Dataset, which: &str, runs: usize, seed: Seed) -> Result<SplitSet> {

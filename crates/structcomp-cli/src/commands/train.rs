@@ -11,7 +11,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use structcomp::{DataSummary, Training, peak_rss_bytes};
+use structcomp::Training;
+use structcomp::data::DataSummary;
+use structcomp::memory::peak_rss_bytes;
 
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -51,7 +53,7 @@ struct TrainReport {
 struct TrainSeconds {
     load: f64,
     #[serde(flatten)]
-    stages: structcomp::Seconds,
+    stages: structcomp::pipeline::Seconds,
 }
 
 impl Train {
@@ -98,7 +100,7 @@ impl TrainReport {
         let mut lines = Lines::default();
         lines.data_title(&self.data, self.model.model.name());
         self.train.rows(&mut lines, self.partition.as_ref());
-        let structcomp::Seconds { prepare, partition, compress, train } = self.seconds.stages;
+        let structcomp::pipeline::Seconds { prepare, partition, compress, train } = self.seconds.stages;
         let load = self.seconds.load;
         let stages = [
             ("load", load),

@@ -65,7 +65,7 @@ fn no_command_is_left_out() {
 fn every_partitioning_method_and_model_is_listed() {
     let folder = folder();
     let said = help(folder.path(), "partition");
-    assert!(structcomp::METHODS.iter().all(|method| said.contains(method.name)), "{said}");
+    assert!(structcomp::partition::METHODS.iter().all(|method| said.contains(method.name)), "{said}");
     let said = help(folder.path(), "run");
     assert!(structcomp::Model::NAMES.iter().all(|name| said.contains(name)), "{said}");
 }

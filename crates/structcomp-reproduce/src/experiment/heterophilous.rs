@@ -3,7 +3,8 @@
 use super::{Experiment, TABLE};
 use crate::Mode;
 use crate::draft::{BOTH, Draft, HETEROPHILOUS, Place, places};
-use structcomp::{Initial, Result, Training};
+use structcomp::nn::Initial;
+use structcomp::{Result, Training};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "heterophilous",

@@ -10,7 +10,8 @@ use crate::run::Halt;
 use crate::source::Data;
 use crate::{Finished, Outcome, Repeats, Setup, Task, Trend};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use structcomp::{Error, Initial, Preset, Result, Seed, Training};
+use structcomp::nn::Initial;
+use structcomp::{Error, Preset, Result, Seed, Training};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "loss-trend",

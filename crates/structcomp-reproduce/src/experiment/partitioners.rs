@@ -2,7 +2,8 @@
 
 use super::{Experiment, TABLE};
 use crate::draft::{CITATIONS, CLUSTERS, Draft, places};
-use structcomp::{METHODS, Result};
+use structcomp::Result;
+use structcomp::partition::METHODS;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "partitioners",

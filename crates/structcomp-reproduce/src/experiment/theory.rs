@@ -11,9 +11,12 @@ use crate::source::{Data, Source};
 use crate::{Mode, Repeats, Setup, Task, Theory};
 use regularizer::regularizer;
 use std::sync::atomic::AtomicBool;
+use structcomp::evaluate::EdgeLoss;
+use structcomp::graph::Repairs;
+use structcomp::partition::Gap;
 use structcomp::{
-    Compressed, Dataset, Dense, EdgeLoss, Error, Features, Gap, Graph, NodeIds, Partition, Partitioning,
-    Preset, Repairs, Result, Seed, StructComp, data,
+    Compressed, Dataset, Dense, Error, Features, Graph, NodeIds, Partition, Partitioning, Preset, Result,
+    Seed, StructComp, data,
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

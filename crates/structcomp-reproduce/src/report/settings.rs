@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::{Cell, Finished, Setting};
-use structcomp::SettingSource;
+use structcomp::preset::SettingSource;
 
 /// A row for each cell with settings. What an experiment varies for the same model, data and mode is left out.
 pub(super) fn table(cells: &[&Finished]) -> Option<Table> {

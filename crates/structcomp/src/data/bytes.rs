@@ -1,6 +1,7 @@
 //! Contents of files, decompressed if necessary, and the first bytes for format detection.
 
-use crate::{Budget, Error, MappedFile, Result};
+use crate::matrix::MappedFile;
+use crate::{Budget, Error, Result};
 use std::{
     io::Read,
     ops::Deref,

@@ -83,7 +83,7 @@ pub struct Expected {
     pub measured: bool,
 }
 
-/// The known part of [`Repairs`](crate::Repairs).
+/// The known part of [`Repairs`](crate::graph::Repairs).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedRepairs {
@@ -267,7 +267,8 @@ fn edit_distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Features, Graph, Labels, NodeIds, Repairs, data::Source};
+    use crate::graph::Repairs;
+    use crate::{Features, Graph, Labels, NodeIds, data::Source};
     use std::path::Component;
 
     #[test]

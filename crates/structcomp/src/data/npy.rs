@@ -5,7 +5,8 @@ mod header;
 pub(crate) use header::{DType, Kind, data_start};
 
 use super::bytes::Bytes;
-use crate::{Budget, Buffer, Dense, Error, Result};
+use crate::matrix::Buffer;
+use crate::{Budget, Dense, Error, Result};
 use header::Header;
 use rayon::prelude::*;
 use std::{

@@ -4,7 +4,8 @@ use super::{
     bytes::FileHead,
     npy::{Array, data_start},
 };
-use crate::{Budget, Error, MappedFile, Result};
+use crate::matrix::MappedFile;
+use crate::{Budget, Error, Result};
 use std::{
     io::{Cursor, Read},
     path::{Path, PathBuf},

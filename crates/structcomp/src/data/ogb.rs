@@ -8,7 +8,8 @@ use super::{
     edges::RawEdges,
     number_rows::{parse_rows, width},
 };
-use crate::{Budget, Dense, Error, Features, Labels, MAX_NODES, Result, Split, SplitSet};
+use crate::graph::MAX_NODES;
+use crate::{Budget, Dense, Error, Features, Labels, Result, Split, SplitSet};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 

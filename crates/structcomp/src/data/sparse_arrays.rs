@@ -1,7 +1,8 @@
 //! scipy's sparse matrices as arrays in an archive, as several formats store them.
 
 use super::{edges::RawEdges, npz::Archive};
-use crate::{Budget, Csr, Error, MAX_NODES, Result};
+use crate::graph::MAX_NODES;
+use crate::{Budget, Csr, Error, Result};
 use rayon::prelude::*;
 use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
 //! Statistics of a dataset, as printed by `structcomp info`.
 
-use crate::{Dataset, Features, Graph, NodeIds, Repairs, Result};
+use crate::graph::Repairs;
+use crate::{Dataset, Features, Graph, NodeIds, Result};
 use rayon::prelude::*;
 use serde::Serialize;
 

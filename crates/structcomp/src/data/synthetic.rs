@@ -16,7 +16,8 @@ mod tests;
 mod wiring;
 mod write;
 
-use crate::{Error, MAX_NODES, Result};
+use crate::graph::MAX_NODES;
+use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of a synthetic graph; the default is `demo`, about the size of Cora.

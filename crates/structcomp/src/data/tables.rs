@@ -242,8 +242,9 @@ impl<'a> Places<'a> {
 #[cfg(all(test, feature = "parquet"))]
 mod tests {
     use super::*;
+    use crate::Graph;
     use crate::data::{Dataset, open, open_files};
-    use crate::{Graph, write_edges};
+    use crate::output::write_edges;
     use std::fs;
     use tempfile::TempDir;
 

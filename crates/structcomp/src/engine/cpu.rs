@@ -1,11 +1,11 @@
 //! The CPU: every part of a step on all threads, the same bytes for any number of them.
 
 use super::{Engine, Outcome, State};
-use crate::model::{Caller, Compared, Gram, Loss, Objective, Step};
+use crate::model::{Caller, Compared, Gram, Loss, Objective, OwnObjective, Step};
 use crate::nn::{Adam, Pass};
 use crate::plan::Plan;
 use crate::sample::{Batch, Recurring};
-use crate::{Error, Features, OwnObjective, Result, Seed};
+use crate::{Error, Features, Result, Seed};
 use rayon::prelude::*;
 
 pub(crate) struct Cpu<'a> {

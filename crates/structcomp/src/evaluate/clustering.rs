@@ -5,7 +5,8 @@ mod agreement;
 pub use agreement::Agreement;
 
 use super::rows;
-use crate::{Error, Features, Result, Rng, Seed};
+use crate::random::Rng;
+use crate::{Error, Features, Result, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

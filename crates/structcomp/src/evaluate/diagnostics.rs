@@ -1,11 +1,12 @@
 //! The paper's theory in numbers for a given graph: how far clusters are from the graph, how much that can change a
 //! loss, and what DropMember does.
 
+use crate::encoder::Encoder;
 use crate::matrix::{View, sum_of_products, symmetric_product};
 use crate::nn::first_layer;
+use crate::partition::Gap;
 use crate::{
-    Compressed, Dataset, Dense, DropMember, Encoder, Error, Features, Fitted, Gap, Graph, Partition, Result,
-    Seed,
+    Compressed, Dataset, Dense, DropMember, Error, Features, Fitted, Graph, Partition, Result, Seed,
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -324,7 +325,8 @@ impl Fitted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Inputs, Training};
+    use crate::Training;
+    use crate::sample::Inputs;
 
     #[test]
     fn a_star_violates_the_printed_bound_and_keeps_the_other() {

@@ -32,7 +32,7 @@ impl LinkScore {
     ///
     /// ```
     /// // Of the four pairs two are in order and one is a tie.
-    /// let score = structcomp::LinkScore::of(&[0.9, 0.2], &[0.2, 0.4])?;
+    /// let score = structcomp::evaluate::LinkScore::of(&[0.9, 0.2], &[0.2, 0.4])?;
     /// assert_eq!(score.auc, 2.5 / 4.0);
     /// # Ok::<(), structcomp::Error>(())
     /// ```

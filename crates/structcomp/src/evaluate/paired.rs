@@ -17,7 +17,7 @@ impl Comparison {
     /// Compares the accuracies `a` with `b`, split by split.
     ///
     /// ```
-    /// let comparison = structcomp::Comparison::paired(&[81.0, 82.0, 84.0], &[80.0, 80.0, 81.0])?;
+    /// let comparison = structcomp::evaluate::Comparison::paired(&[81.0, 82.0, 84.0], &[80.0, 80.0, 81.0])?;
     /// assert_eq!(comparison.difference, 2.0);
     /// assert!((comparison.p_value - 0.0742).abs() < 1e-4);
     /// # Ok::<(), structcomp::Error>(())

@@ -116,7 +116,8 @@ impl Probe {
     /// Nodes without a label are ignored. The same seed gives the same numbers for any number of threads.
     ///
     /// ```
-    /// use structcomp::{Dense, Features, Labels, Probe, Seed, Softmax, Split, SplitSet};
+    /// use structcomp::evaluate::Softmax;
+    /// use structcomp::{Dense, Features, Labels, Probe, Seed, Split, SplitSet};
     ///
     /// let x = Features::Dense(Dense::new(5, 1, vec![-2.0, 2.0, -1.0, 1.0, 3.0])?);
     /// let labels = Labels::new([0, 1, 0, 1, 0].map(Some))?;

@@ -1,7 +1,8 @@
 //! Derived graphs: renumbered, induced by a set of nodes, or with random edges added.
 
 use super::{EdgeList, Graph, build::pack};
-use crate::{Error, Result, Rng, Seed};
+use crate::random::Rng;
+use crate::{Error, Result, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
 use std::collections::HashSet;

@@ -4,7 +4,8 @@
 //! memory; opening it reads it once to check the checksums and the invariants of a graph.
 
 use super::{Graph, MAX_NODES};
-use crate::{Buffer, Error, MappedFile, Result, atomic::AtomicFile};
+use crate::matrix::{Buffer, MappedFile};
+use crate::{Error, Result, atomic::AtomicFile};
 use std::{
     fs::File,
     io::{BufWriter, Seek, SeekFrom, Write},

@@ -1,8 +1,9 @@
 //! CCA-SSG: two views correlated column by column, columns decorrelated from each other.
 
 use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, Views, positive};
-use crate::matrix::column_moments;
-use crate::matrix::{Sum, View, map_columns, product, sum_of_products, symmetric_product, zeros};
+use crate::matrix::{
+    Sum, View, column_moments, map_columns, product, sum_of_products, symmetric_product, zeros,
+};
 use crate::{Activation, EncoderKind, Error, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,9 @@
 
 use super::quadratic::{Form, Quadratic, loss_by_rows};
 use super::{Blueprint, Compared, Contrastive, Loss, Objective, Step, positive};
+use crate::compress::Coarsening;
 use crate::graph::normalized;
-use crate::{Coarsening, Csr, Error, Result, Seed};
+use crate::{Csr, Error, Result, Seed};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -95,9 +95,9 @@ impl Objective for Caller<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Compressed, Dense, Features, Graph, Inputs, Model, OwnLoss, OwnObjective, Partition, Result,
-    };
+    use crate::model::{OwnLoss, OwnObjective};
+    use crate::sample::Inputs;
+    use crate::{Compressed, Dense, Features, Graph, Model, Partition, Result};
     use crate::{Seed, Trainer, Training};
 
     /// The squared length of all rows, or only the gradients of so many views.

@@ -4,9 +4,9 @@
 //! it. Or by the Gram matrix G = XᵀMX, as T = tr(WᵀGW) + …, whose size does not depend on the rows.
 
 use super::{Loss, Objective};
-use crate::matrix::column_sums;
-use crate::matrix::{Kernel, Unit};
-use crate::matrix::{Sum, View, dot, product, sum_of_products, symmetric_product, zeros};
+use crate::matrix::{
+    Kernel, Sum, Unit, View, column_sums, dot, product, sum_of_products, symmetric_product, zeros,
+};
 use crate::{Dense, Features, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;

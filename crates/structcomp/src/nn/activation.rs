@@ -1,7 +1,6 @@
 //! What happens to each number after a linear map.
 
-use crate::matrix::exp;
-use crate::matrix::{Kernel, Unit};
+use crate::matrix::{Kernel, Unit, exp};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -56,7 +56,8 @@ pub(super) const METHOD: Method = Method {
 /// ```
 ///
 /// ```
-/// use structcomp::{Graph, Multilevel, Partitioner, Seed};
+/// use structcomp::partition::Multilevel;
+/// use structcomp::{Graph, Partitioner, Seed};
 ///
 /// let squares = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (4, 5), (4, 6), (4, 7), (5, 6), (5, 7), (6, 7)];
 /// let graph = Graph::from_edges(8, &[&squares[..], &[(1, 4), (3, 6)]].concat())?;

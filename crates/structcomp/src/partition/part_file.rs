@@ -1,7 +1,8 @@
 //! METIS `.part` files: one cluster id per line, line `v` for node `v`.
 
 use super::Partition;
-use crate::{Error, MappedFile, Result, atomic::AtomicFile};
+use crate::matrix::MappedFile;
+use crate::{Error, Result, atomic::AtomicFile};
 use std::io::Write;
 use std::path::Path;
 

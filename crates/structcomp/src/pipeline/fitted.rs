@@ -2,9 +2,10 @@
 
 use super::{Mode, StructComp};
 use crate::data::NodeIds;
+use crate::encoder::Encoder;
 use crate::plan::Plan;
 use crate::prepare::Prepared;
-use crate::{Dataset, Dense, Encoder, Error, Features, Partition, Partitioning, Result};
+use crate::{Dataset, Dense, Error, Features, Partition, Partitioning, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 

@@ -1,6 +1,8 @@
 //! How a model is trained: the settings, as a user gives them.
 
-use crate::{Activation, Augment, DropMember, EncoderKind, Initial, Model, Optimizer};
+use crate::nn::Initial;
+use crate::sample::Augment;
+use crate::{Activation, DropMember, EncoderKind, Model, Optimizer};
 use serde::{Deserialize, Serialize};
 
 /// How a model is trained.
@@ -62,7 +64,7 @@ pub struct Training {
 impl Default for Training {
     fn default() -> Self {
         Self {
-            model: Model::Sce(crate::Sce::default()),
+            model: Model::Sce(crate::model::Sce::default()),
             hidden: 512,
             layers: 1,
             epochs: 50,

@@ -1,7 +1,8 @@
 //! One recipe for data about which nothing is known.
 
 use super::Preset;
-use crate::{Activation, CcaSsg, EncoderKind, Features, Graph, Model, Seed, Stop, Training};
+use crate::model::CcaSsg;
+use crate::{Activation, EncoderKind, Features, Graph, Model, Seed, Stop, Training};
 use rand::RngExt;
 
 impl Preset {

@@ -1,10 +1,14 @@
 //! P1, P2, P10 and P14: rows of clusters, their second view, and what an encoder makes of them.
 
 use super::*;
+use crate::compress::Coarsening;
+use crate::encoder::Encoder;
 use crate::graph::Hops;
+use crate::model::{Coles, Sce};
 use crate::nn::{Layer, Messages, Network, Pass, Towers};
+use crate::sample::Inputs;
 use crate::train::trained_by;
-use crate::{Activation, Coarsening, Coles, Compressed, DropMember, Encoder, Inputs, Sce, Training};
+use crate::{Activation, Compressed, DropMember, Training};
 use proptest::prelude::*;
 
 proptest! {

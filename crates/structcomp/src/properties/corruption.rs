@@ -1,7 +1,8 @@
 //! P11: what models that tell rows from corrupted ones see before they learn, and how not to corrupt.
 
 use super::*;
-use crate::{Compressed, Dgi, Ggd, Mvgrl};
+use crate::Compressed;
+use crate::model::{Dgi, Ggd, Mvgrl};
 use proptest::prelude::*;
 
 /// Rows in an order of their own, so that sets of them can be compared.

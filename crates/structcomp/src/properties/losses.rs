@@ -1,9 +1,9 @@
 //! P3 to P6: what the four losses are blind to, how they scale, and between which bounds they lie.
 
 use super::*;
+use crate::compress::Coarsening;
 use crate::graph::normalized;
-use crate::model::{Pairs, random_pairs};
-use crate::{CcaSsg, Coarsening, Coles, Grace, Sce};
+use crate::model::{CcaSsg, Coles, Grace, Pairs, Sce, random_pairs};
 use proptest::prelude::*;
 
 fn scaled(z: &[f32], by: f32) -> Vec<f32> {

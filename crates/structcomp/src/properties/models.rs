@@ -1,11 +1,11 @@
 //! What every model promises, whatever its loss.
 
 use super::*;
+use crate::encoder::Encoder;
+use crate::nn::Initial;
+use crate::sample::Inputs;
 use crate::train::trained_by;
-use crate::{
-    Activation, Compressed, Encoder, EncoderKind, Initial, Inputs, Partitioning, Stop, Trainer, Training,
-    data,
-};
+use crate::{Activation, Compressed, EncoderKind, Partitioning, Stop, Trainer, Training, data};
 
 /// Six epochs of a model with all that training may have.
 fn trained(model: Model, inputs: Inputs, graph: &Graph) -> (Encoder, Vec<f64>) {

@@ -1,11 +1,11 @@
 //! P13: from a planted partition to a judged embedding.
 
 use super::*;
+use crate::evaluate::classify;
 use crate::random::normal;
+use crate::sample::Inputs;
 use crate::train::trained_by;
-use crate::{
-    Compressed, Inputs, Labels, Normalization, Partitioning, Propagation, SplitSet, Training, classify,
-};
+use crate::{Compressed, Labels, Normalization, Partitioning, Propagation, SplitSet, Training};
 
 /// Synthetic: 1000 nodes in four blocks, joined with probability 0.05 inside and 0.005 across; features
 /// around a centre for each block.

@@ -1,6 +1,8 @@
 //! Rows around some roots: a sample of the rows that a loss compares, for losses over all pairs.
 
-use crate::{Coarsening, Csr, Result, Rng, Seed};
+use crate::compress::Coarsening;
+use crate::random::Rng;
+use crate::{Csr, Result, Seed};
 use rand::RngExt;
 
 /// How many rows a loss compares at most, and how they are drawn if there are more.

@@ -2,9 +2,10 @@
 
 use super::neighborhood::Drawn;
 use super::{Augment, Batch, Recurring, Sampler, Sampling, Views, fastest, hash_features, masked, permuted};
+use crate::compress::Coarsening;
 use crate::graph::normalized_adjacency;
 use crate::nn::Messages;
-use crate::{Coarsening, Csr, Features, Graph, Normalization, Partition, Propagation, Result, Seed};
+use crate::{Csr, Features, Graph, Normalization, Partition, Propagation, Result, Seed};
 use std::borrow::Cow;
 use xxhash_rust::xxh3::Xxh3;
 

@@ -5,15 +5,12 @@
 //! sign or returns no gradient fails here; so does one without a formula, since it does not compile.
 
 use crate::engine::{Cpu, Engine};
-use crate::model::{Compared, Twin};
+use crate::model::{Compared, Contrast, ContrastReg, SpGcl, Twin};
 use crate::nn::{Pass, Towers, naive};
 use crate::plan::Plan;
 use crate::random::normal;
-use crate::sample::{Batch, sampler};
-use crate::{
-    Compressed, Contrast, ContrastReg, Dense, Features, Graph, Inputs, Model, Partition, Seed, SpGcl,
-    Training,
-};
+use crate::sample::{Batch, Inputs, sampler};
+use crate::{Compressed, Dense, Features, Graph, Model, Partition, Seed, Training};
 use rand::RngExt;
 
 const SEED: Seed = Seed(5);

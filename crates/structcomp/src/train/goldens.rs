@@ -4,15 +4,16 @@
 //! graph, initial weights, and what our seeded streams draw. It also embeds Cora by a GCN.
 
 use super::*;
+use crate::encoder::Encoder;
 use crate::graph::Hops;
 use crate::matrix::column_sums;
-use crate::model::{Pairs, random_pairs};
+use crate::model::{CcaSsg, Coles, Grace, Pairs, Sce, random_pairs};
 use crate::nn::{Layer, Network, Towers};
 use crate::plan::Plan;
 use crate::random::normal;
+use crate::sample::Inputs;
 use crate::{
-    Activation, CcaSsg, Coles, Compressed, Csr, Dense, DropMember, Encoder, Features, Grace, Graph, Inputs,
-    Model, Optimizer, Partition, Sce, Seed,
+    Activation, Compressed, Csr, Dense, DropMember, Features, Graph, Model, Optimizer, Partition, Seed,
 };
 use rand::RngExt;
 use serde::de::DeserializeOwned;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::Stop;
-use crate::{
-    Activation, CcaSsg, Compressed, Dense, EncoderKind, Features, Graph, Inputs, Model, Partition, Seed,
-};
+use crate::model::CcaSsg;
+use crate::sample::Inputs;
+use crate::{Activation, Compressed, Dense, EncoderKind, Features, Graph, Model, Partition, Seed};
 use rand::RngExt;
 
 /// Ten clusters of six on a ring, whose members share their features but for so much noise.
@@ -64,7 +64,7 @@ fn training_with_patience_keeps_the_lowest_loss() {
     let values: Vec<f32> = (0..36).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
     let x = Features::Dense(Dense::new(12, 3, values).unwrap());
     // DGI's loss goes up and down with the nodes that are permuted.
-    let model = Model::Dgi(crate::Dgi::default());
+    let model = Model::Dgi(crate::model::Dgi::default());
     let training = Training {
         model,
         hidden: 4,
@@ -104,7 +104,7 @@ fn the_effective_rank_is_that_of_the_rows() {
 
 #[test]
 fn the_share_of_the_rank_that_is_lost_is_never_negative() {
-    let (_, settled, _) = trained(0.5, Model::Coles(crate::Coles::default()));
+    let (_, settled, _) = trained(0.5, Model::Coles(crate::model::Coles::default()));
     assert!(settled[0] == 0.0 && settled.iter().all(|settled| (0.0..=1.0).contains(settled)));
 }
 

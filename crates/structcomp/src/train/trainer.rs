@@ -1,10 +1,12 @@
 //! The training loop, as in the paper: batch, forward, loss, gradient, update; then the weights as an encoder.
 
 use super::{Epoch, stop};
+use crate::encoder::Encoder;
 use crate::engine::{Cpu, Engine, Outcome, State};
+use crate::model::OwnObjective;
 use crate::plan::Plan;
 use crate::sample::{Inputs, Sampler, Views, sampler};
-use crate::{Encoder, Error, Features, Graph, OwnObjective, Result, Seed, Stop, Training};
+use crate::{Error, Features, Graph, Result, Seed, Stop, Training};
 
 /// Training under way, epoch by epoch. [`StructComp::fit`](crate::StructComp::fit) is the usual way to train.
 pub struct Trainer<'a> {

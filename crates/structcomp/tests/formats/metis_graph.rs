@@ -1,7 +1,8 @@
 //! METIS graph files: the example of the manual, and a random graph made by scipy.
 
 use crate::fixture;
-use structcomp::{Dataset, Repairs, data};
+use structcomp::graph::Repairs;
+use structcomp::{Dataset, data};
 
 /// The graph of the manual, with nodes counted from 0, and its edge weights.
 const MANUAL: [(u32, u32, f32); 11] = [

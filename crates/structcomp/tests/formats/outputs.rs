@@ -4,7 +4,8 @@ use crate::published;
 use proptest::prelude::*;
 use std::path::Path;
 use structcomp::data::{Options, open, open_files};
-use structcomp::{Graph, Labels, MatrixLayout, MatrixWriter, NodeIds, write_edges};
+use structcomp::output::{MatrixLayout, MatrixWriter, write_edges};
+use structcomp::{Graph, Labels, NodeIds};
 
 fn write_matrix(path: &Path, layout: MatrixLayout, values: &[f32], rows_at_once: usize) {
     let mut writer = MatrixWriter::create(path, layout).unwrap();

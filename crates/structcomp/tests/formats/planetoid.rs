@@ -3,7 +3,8 @@
 //! The expected numbers were computed from the same files with Python's pickle, NumPy and scipy.
 
 use crate::dataset;
-use structcomp::{Dataset, Features, Repairs, data};
+use structcomp::graph::Repairs;
+use structcomp::{Dataset, Features, data};
 
 fn open(name: &str) -> Option<Dataset> {
     let data = data::open(dataset(name)?, &data::Options::default()).unwrap();

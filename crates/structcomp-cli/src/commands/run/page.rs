@@ -4,7 +4,8 @@ use super::report::{LinkReport, RunReport};
 use crate::commands::judgement::{AccuracyReport, Judgement};
 use crate::commands::trained::ClusterReport;
 use crate::terminal::grouped;
-use structcomp::{ByControl, Dataset, Diagnostics, Features, Fitted, LinkScore};
+use structcomp::evaluate::{ByControl, Diagnostics, LinkScore};
+use structcomp::{Dataset, Features, Fitted};
 use structcomp_reproduce::RunPage;
 
 /// The report of a run with its curves and pictures.

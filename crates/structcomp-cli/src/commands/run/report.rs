@@ -6,10 +6,11 @@ use crate::commands::trained::{ClusterReport, EpochReport};
 use crate::terminal::{Lines, grouped};
 use anyhow::Result;
 use serde::Serialize;
-use structcomp::{
-    ByControl, Controls, DataSummary, Dataset, Diagnostics, Features, Fitted, HeldOut, LinkScore, Seconds,
-    Training, peak_rss_bytes,
-};
+use structcomp::data::DataSummary;
+use structcomp::evaluate::{ByControl, Diagnostics, HeldOut, LinkScore};
+use structcomp::memory::peak_rss_bytes;
+use structcomp::pipeline::Seconds;
+use structcomp::{Controls, Dataset, Features, Fitted, Training};
 
 #[derive(Serialize)]
 pub(super) struct RunReport {

@@ -1,10 +1,10 @@
 //! Downloads a file over HTTP: with resumption and retries, verified before it gets its name.
 
 use super::FetchOptions;
+use crate::memory::human_bytes;
 use crate::{
     Error, Result,
     data::named::{File, FileStage, Progress, hash_file},
-    human_bytes,
 };
 use std::{
     ffi::OsString,

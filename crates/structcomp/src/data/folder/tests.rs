@@ -1,8 +1,9 @@
 //! A saved dataset reads back equal, and a damaged folder is an error.
 
 use super::*;
+use crate::graph::Repairs;
 use crate::{
-    Csr, Dense, EdgeList, Graph, NodeIds, Repairs, Split, SplitSet,
+    Csr, Dense, EdgeList, Graph, NodeIds, Split, SplitSet,
     data::{Options, Source, open},
 };
 use proptest::prelude::*;

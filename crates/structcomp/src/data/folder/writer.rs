@@ -91,7 +91,8 @@ fn check_target(target: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dataset, Graph, NodeIds, Repairs, data::Source};
+    use crate::graph::Repairs;
+    use crate::{Dataset, Graph, NodeIds, data::Source};
 
     fn dataset(edges: &[(u32, u32)]) -> Dataset {
         Dataset {

@@ -1,7 +1,8 @@
 //! A Parquet file, validated before decoding and read by row groups in parallel.
 
 use super::{delta, footer, pages};
-use crate::{Budget, Error, MappedFile, Result};
+use crate::matrix::MappedFile;
+use crate::{Budget, Error, Result};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;

@@ -3,7 +3,8 @@
 use super::cells::{is_id, is_number, list_of, list_width, push_ids, push_labels, write_floats, write_lists};
 use super::file::ParquetFile;
 use crate::data::table::{Column, NodeTable, Purpose, id_column, label_column, list_column, settle};
-use crate::{Features, MAX_NODES, Result};
+use crate::graph::MAX_NODES;
+use crate::{Features, Result};
 
 /// Reads ids, labels and features, as available.
 pub(super) fn read(table: &ParquetFile, purpose: Purpose) -> Result<NodeTable> {

@@ -1,7 +1,8 @@
 //! Features and labels of synthetic graphs. Each node has its own random stream.
 
 use super::{FeatureKind, Synthetic, blocks::BlockPosition, permutation::Permutation};
-use crate::{Rng, Seed, random::mix};
+use crate::Seed;
+use crate::random::{Rng, mix};
 use rand::RngExt;
 
 /// How the features of a node depend on its class and group.

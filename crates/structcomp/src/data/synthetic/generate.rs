@@ -7,8 +7,9 @@ use super::{
     stubs::NODE_BYTES,
     wiring::{NeighborLists, Wiring},
 };
+use crate::graph::Repairs;
 use crate::{
-    Budget, Csr, Dataset, Dense, Features, Graph, Labels, NodeIds, Repairs, Result, Seed,
+    Budget, Csr, Dataset, Dense, Features, Graph, Labels, NodeIds, Result, Seed,
     data::{Source, hex},
 };
 use rayon::prelude::*;

@@ -1,8 +1,9 @@
 //! Writes a synthetic graph to a dataset folder without holding the graph or the features in memory.
 
 use super::{FeatureKind, Synthetic, generate::RowSampler, wiring::NeighborLists};
+use crate::graph::GraphWriter;
 use crate::{
-    Budget, Error, GraphWriter, Result, Seed,
+    Budget, Error, Result, Seed,
     data::folder::{
         ArrayWriter, FEATURES, FeatureFiles, FolderWriter, GRAPH, LABELS, LabelFile, Manifest, SparseWriter,
     },

@@ -19,7 +19,8 @@ impl Agreement {
     /// Compares the cluster of each node with its class.
     ///
     /// ```
-    /// use structcomp::{Agreement, Labels};
+    /// use structcomp::evaluate::Agreement;
+    /// use structcomp::Labels;
     ///
     /// let labels = Labels::from_signed([0, 0, 1, 1, -1])?;
     /// let same = Agreement::of(&[7, 7, 2, 2, 2], &labels)?;

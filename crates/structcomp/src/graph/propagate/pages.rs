@@ -1,6 +1,7 @@
 //! Zeroed scratch memory for random access, in huge pages if available.
 
-use crate::{Error, Result, human_bytes};
+use crate::memory::human_bytes;
+use crate::{Error, Result};
 use memmap2::MmapMut;
 
 /// A zeroed array that uses no memory until it is written.

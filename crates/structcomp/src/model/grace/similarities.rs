@@ -1,7 +1,6 @@
 //! Similarities of all pairs of rows, of which only as many are held at once as memory allows.
 
-use crate::matrix::{Kernel, Unit};
-use crate::matrix::{Right, Sum, View, exp, zeros};
+use crate::matrix::{Kernel, Right, Sum, Unit, View, exp, zeros};
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};
 
