@@ -148,7 +148,9 @@ def train(graph, kind, splits, scale, dropout, width, steps, seed=0):
     each, steps by splits, at the epoch with the best validation accuracy (of equal ones, that with the smallest loss)."""
     pairs = [(split, step) for step in steps for split in splits]
     at_once = max(1, int(SIDE_BY_SIDE / (graph.nodes * max(width, graph.classes))))
-    found = [train_group(graph, kind, pairs[k : k + at_once], scale, dropout, width, seed + k) for k in range(0, len(pairs), at_once)]
+    found = [
+        train_group(graph, kind, pairs[k : k + at_once], scale, dropout, width, seed + k) for k in range(0, len(pairs), at_once)
+    ]
     return tuple(torch.cat(part).view(len(steps), len(splits)).double().cpu().numpy() for part in zip(*found))
 
 
