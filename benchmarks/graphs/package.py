@@ -1,0 +1,20 @@
+"""Fetches a Debian package as a user would, with `apt-get download`, and unpacks it."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+
+
+@contextmanager
+def unpacked(package):
+    """The folder with the files of a package, which may be `NAME` or `NAME=VERSION`, and its version."""
+    with tempfile.TemporaryDirectory() as folder:
+        fetched = subprocess.run(["apt-get", "download", "-q", package], cwd=folder, capture_output=True, text=True)
+        files = list(pathlib.Path(folder).glob("*.deb"))
+        if fetched.returncode or len(files) != 1:
+            sys.exit(f"cannot fetch {package}; run apt-get update first:\n{fetched.stderr}")
+        version = subprocess.check_output(["dpkg-deb", "--field", files[0], "Version"], text=True).strip()
+        subprocess.run(["dpkg-deb", "--extract", files[0], f"{folder}/files"], check=True)
+        yield pathlib.Path(folder) / "files", version
