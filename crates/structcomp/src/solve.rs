@@ -21,7 +21,7 @@ use crate::encoder::{Filtered, Part};
 use crate::graph::Hops;
 use crate::matrix::eigen::eigen;
 use crate::model::{Contrastive, Solved};
-use crate::{Budget, Compressed, Features, Graph, Normalization, Propagation, Result, Seed};
+use crate::{Budget, Compressed, Error, Features, Graph, Normalization, Propagation, Result, Seed};
 use principal::Principal;
 use reliability::Halves;
 use weights::Evidence;
@@ -94,6 +94,10 @@ pub(crate) fn solve(
     let candidates = [own, two, smooth];
     let weights = settings.weights.map_or_else(|| evidence.weights(), weights::normalized);
     let parts = strongest(&candidates, &weights, settings.width, size);
+    if parts.is_empty() {
+        let same = "all nodes have the same features up to their scale, so there is nothing to embed";
+        return Err(Error::Input(same.into()));
+    }
     let filtered = Filtered::new(basis, mean, size, parts).balanced(graph, x)?;
     let named = candidates.iter().zip(weights).map(|(part, weight)| (part.name.to_owned(), weight));
     let Evidence { reliability, dimensions, .. } = evidence;

@@ -140,18 +140,23 @@ fn rows_are_centred_and_as_long_as_the_root_of_the_mean_degree() {
 }
 
 #[test]
-fn odd_graphs_are_embedded_with_finite_numbers() {
+fn odd_graphs_are_embedded_with_finite_numbers_or_refused() {
     let zeros = Features::Dense(Dense::new(4, 3, vec![0.0; 12]).unwrap());
     let same = Features::Dense(Dense::new(4, 3, vec![2.0; 12]).unwrap());
     let other = Features::Dense(Dense::new(4, 1, vec![1.0, -1.0, 3.0, 0.0]).unwrap());
-    for x in [zeros, same, other] {
+    for (x, varies) in [(zeros, false), (same, false), (other, true)] {
         for edges in [&[][..], &[(0, 1)], &[(0, 1), (1, 2), (2, 3)]] {
             let graph = Graph::from_edges(4, edges).unwrap();
             let mut data = demo();
             (data.graph, data.features, data.labels) = (graph, Some(x.clone()), None);
             for clusters in [1, 2, 4] {
                 let partitioning = Partitioning { clusters: Some(clusters), ..Partitioning::default() };
-                let fitted = StructComp { partitioning, ..solved() }.fit(&data).unwrap();
+                let fitted = StructComp { partitioning, ..solved() }.fit(&data);
+                if !varies {
+                    assert!(fitted.unwrap_err().to_string().contains("the same features"));
+                    continue;
+                }
+                let fitted = fitted.unwrap();
                 let z = fitted.embed(&data).unwrap();
                 assert!(z.rows() == 4 && z.cols() >= 1 && z.values().iter().all(|v| v.is_finite()));
             }
