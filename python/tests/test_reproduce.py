@@ -78,7 +78,7 @@ def test_what_a_callback_raises_is_raised(tmp_path):
 
 def interrupted(program):
     """What a program says that ends with the numbers that an estimator still gives."""
-    after = "\nprint(structcomp.StructComp(epochs=2, hidden=8).fit_transform('demo').shape)\n"
+    after = "\nprint(structcomp.StructComp().fit_transform('demo').shape)\n"
     # Whoever runs the tests in the background has Ctrl-C ignored.
     heard = "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     program = "import os, signal, structcomp\n" + heard + program + after
