@@ -222,9 +222,7 @@ def train(
     if graph is None:
         raise ValueError("the graph is missing; use train(X, adjacency=A)")
     if clusters is None and model == "solved":
-        raise ValueError(
-            "the solved model needs clusters; use train(X, adjacency, clusters), or another model"
-        )
+        raise ValueError("the solved model needs clusters; pass clusters, or choose another model")
     loss, given = with_model(parameters, model)
     given.update(mode="full" if clusters is None else "structcomp", random_state=seed_of(random_state))
     members = None if clusters is None else whole("clusters", clusters)
