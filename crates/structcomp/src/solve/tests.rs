@@ -1,1 +1,186 @@
-//! Tests of the solved model.
+//! Tests of the solved model: the axes against exact ones, reliability against its definition, and graphs at the
+//! edge of what makes sense.
+
+use super::principal;
+use super::reliability::Halves;
+use super::*;
+use crate::data::Synthetic;
+use crate::random::normal;
+use crate::{Csr, Dataset, Dense, Model, Partition, Partitioning, StructComp, Training};
+
+fn random(rows: usize, cols: usize, seed: u64) -> Vec<f32> {
+    let mut rng = Seed(seed).stream("numbers");
+    (0..rows * cols).map(|_| normal(&mut rng)).collect()
+}
+
+/// Variances along the principal axes of rows scaled to length one, computed in a plain way.
+fn exact_variances(x: &[f32], cols: usize) -> Vec<f64> {
+    let rows: Vec<Vec<f64>> = x
+        .chunks(cols)
+        .map(|row| {
+            let length = row.iter().map(|&v| (v as f64).powi(2)).sum::<f64>().sqrt();
+            row.iter().map(|&v| v as f64 / length.max(1e-15)).collect()
+        })
+        .collect();
+    let count = rows.len() as f64;
+    let mean: Vec<f64> = (0..cols).map(|c| rows.iter().map(|row| row[c]).sum::<f64>() / count).collect();
+    let mut matrix = vec![0.0; cols * cols];
+    for row in &rows {
+        for i in 0..cols {
+            for j in 0..cols {
+                matrix[i * cols + j] += (row[i] - mean[i]) * (row[j] - mean[j]) / count;
+            }
+        }
+    }
+    eigen(&matrix, cols).0
+}
+
+#[test]
+fn principal_axes_are_the_exact_ones_for_narrow_and_wide_features() {
+    // Ten strong directions among 60 columns: 12 of them need the randomised iteration.
+    let (nodes, cols) = (300, 60);
+    let (left, right) = (random(nodes, 10, 1), random(10, cols, 2));
+    let mut x: Vec<f32> = random(nodes, cols, 3).iter().map(|v| 0.05 * v).collect();
+    for (row, left) in x.chunks_mut(cols).zip(left.chunks(10)) {
+        for (k, right) in right.chunks(cols).enumerate() {
+            row.iter_mut().zip(right).for_each(|(v, r)| *v += left[k] * r / (1.0 + k as f32));
+        }
+    }
+    let exact = exact_variances(&x, cols);
+    for kept in [10, 60] {
+        let features = Features::Dense(Dense::new(nodes, cols, x.clone()).unwrap());
+        let found = principal::of(&features, kept, Seed(0)).unwrap();
+        let (mean, covariance) = covariance(&found.rows, found.columns);
+        for axis in 0..10 {
+            let variance = covariance[axis * found.columns + axis];
+            assert!(
+                (variance - exact[axis]).abs() < 1e-3 * exact[0],
+                "{kept}: {variance} and {}",
+                exact[axis]
+            );
+            assert!(mean[axis].abs() < 1e-5);
+        }
+    }
+}
+
+#[test]
+fn sparse_and_dense_features_have_the_same_axes() {
+    let mut x = random(80, 30, 4);
+    x.iter_mut().for_each(|v| *v = if *v > 0.8 { *v } else { 0.0 });
+    let (mut offsets, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    for row in x.chunks(30) {
+        for (at, &v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+            indices.push(at as u32);
+            values.push(v);
+        }
+        offsets.push(indices.len() as u64);
+    }
+    let sparse = Features::Sparse(Csr::new(30, offsets, indices, values).unwrap());
+    let dense = Features::Dense(Dense::new(80, 30, x).unwrap());
+    let [a, b] = [sparse, dense].map(|x| principal::of(&x, 8, Seed(0)).unwrap());
+    let difference = a.rows.iter().zip(&b.rows).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(difference < 1e-4, "{difference}");
+}
+
+#[test]
+fn reliability_is_the_share_of_a_cluster_mean_that_is_signal() {
+    // Column 0 is the same for all members of a cluster, column 1 is noise, column 2 is both.
+    let (clusters, members) = (4000, 8);
+    let nodes = clusters * members;
+    let (signal, noise) = (random(clusters, 1, 5), random(nodes, 2, 6));
+    let rows: Vec<f32> = (0..nodes)
+        .flat_map(|v| [signal[v / members], noise[2 * v], 0.5 * signal[v / members] + noise[2 * v + 1]])
+        .collect();
+    let partition =
+        Partition::new((0..nodes as u32).map(|v| v / members as u32).collect::<Vec<_>>()).unwrap();
+    let halves = Halves::draw(&rows, 3, &partition, 4, Seed(0)).unwrap();
+    let identity = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let found = halves.reliability(&identity);
+    // The variance of half a cluster's mean: 1/4 of signal and 1/4 of noise.
+    for (found, expected) in found.iter().zip([1.0, 0.0, 0.5]) {
+        assert!((found - expected).abs() < 0.04, "{found} and {expected}");
+    }
+}
+
+fn solved() -> StructComp {
+    StructComp {
+        training: Training { model: Model::named("solved").unwrap(), ..Training::default() },
+        ..StructComp::default()
+    }
+}
+
+fn demo() -> Dataset {
+    Synthetic::named("demo").unwrap().generate(Seed(0)).unwrap()
+}
+
+#[test]
+fn threads_change_nothing() {
+    let data = demo();
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| solved().fit(&data).unwrap().embed(&data).unwrap())
+    };
+    let alone = run(1);
+    assert!([2, 3, 8].into_iter().all(|threads| run(threads) == alone));
+}
+
+#[test]
+fn rows_are_centred_and_as_long_as_the_root_of_the_mean_degree() {
+    let data = demo();
+    let fitted = solved().fit(&data).unwrap();
+    let z = fitted.embed(&data).unwrap();
+    assert_eq!(z.cols(), 256);
+    let (mean, covariance) = covariance(z.values(), z.cols());
+    let square: f64 = covariance.iter().step_by(z.cols() + 1).sum();
+    let degree = data.graph.targets().len() as f64 / data.graph.nodes() as f64;
+    assert!((square / degree - 1.0).abs() < 1e-3, "{square} and {degree}");
+    assert!(mean.iter().all(|mean| mean.abs() < 1e-4));
+    let weights: f64 = fitted.solution.unwrap().weights.iter().map(|(_, weight)| weight).sum();
+    assert!((weights - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn odd_graphs_are_embedded_with_finite_numbers() {
+    let zeros = Features::Dense(Dense::new(4, 3, vec![0.0; 12]).unwrap());
+    let same = Features::Dense(Dense::new(4, 3, vec![2.0; 12]).unwrap());
+    let other = Features::Dense(Dense::new(4, 1, vec![1.0, -1.0, 3.0, 0.0]).unwrap());
+    for x in [zeros, same, other] {
+        for edges in [&[][..], &[(0, 1)], &[(0, 1), (1, 2), (2, 3)]] {
+            let graph = Graph::from_edges(4, edges).unwrap();
+            let mut data = demo();
+            (data.graph, data.features, data.labels) = (graph, Some(x.clone()), None);
+            for clusters in [1, 2, 4] {
+                let partitioning = Partitioning { clusters: Some(clusters), ..Partitioning::default() };
+                let fitted = StructComp { partitioning, ..solved() }.fit(&data).unwrap();
+                let z = fitted.embed(&data).unwrap();
+                assert!(z.rows() == 4 && z.cols() >= 1 && z.values().iter().all(|v| v.is_finite()));
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let data = demo();
+    let error = |model: Solved, training: Training, mode| {
+        let training = Training { model: Model::Solved(model), ..training };
+        StructComp { training, mode, ..StructComp::default() }.fit(&data).unwrap_err().to_string()
+    };
+    let usual = || (Solved::default(), Training::default(), crate::Mode::Structcomp);
+    let (model, training, mode) = usual();
+    assert!(
+        error(model, Training { epochs: 7, ..training }, mode).contains("so epochs would have no effect")
+    );
+    let (model, training, _) = usual();
+    assert!(error(model, training, crate::Mode::Full).contains("needs clusters"));
+    for model in [
+        Solved { width: 0, ..Solved::default() },
+        Solved { directions: 5000, ..Solved::default() },
+        Solved { draws: 0, ..Solved::default() },
+        Solved { weights: Some([0.0; 3]), ..Solved::default() },
+        Solved { weights: Some([-1.0, 1.0, 1.0]), ..Solved::default() },
+    ] {
+        let (_, training, mode) = usual();
+        assert!(error(model, training, mode).contains("must be"), "{model:?}");
+    }
+}

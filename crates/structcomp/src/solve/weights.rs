@@ -24,7 +24,7 @@ impl Evidence {
     pub(super) fn weights(self) -> [f64; 3] {
         let edges = (self.reliability / RELIABLE).clamp(0.0, 1.0);
         let far = ((self.dimensions - TOO_FEW) / (ENOUGH - TOO_FEW)).clamp(0.0, 1.0).powi(2);
-        let near = 1.0 - far * (1.0 - self.reliability.powi(2));
+        let near = 1.0 - far * (1.0 - self.reliability);
         let own = self.own.powi(2) + (1.0 - edges);
         normalized([own, edges * near, edges * far])
     }
