@@ -9,6 +9,8 @@ import structcomp
 from structcomp import StructComp, evaluate, generate, propagate, untrained
 
 SEED = dict(random_state=0)
+#: Fewer directions, for speed.
+FEW = dict(directions=64, random_state=0)
 
 
 def part_of(data, nodes):
@@ -36,28 +38,28 @@ def test_the_default_is_solved(small):
 def test_it_is_better_than_the_features():
     data = generate(nodes=1000, edges=3000)
     mean = lambda x: evaluate(x, data.y, runs=5)["mean"]
-    z = StructComp(**SEED).fit_transform(data)
+    z = StructComp(**FEW).fit_transform(data)
     assert mean(z) > mean(data.X) + 5 and mean(z) > mean(propagate(data))
 
 
 def test_width_is_the_most_that_there_can_be(small, dense):
-    assert StructComp(width=40, **SEED).fit_transform(small).shape == (300, 40)
+    assert StructComp(width=40, **FEW).fit_transform(small).shape == (300, 40)
     # Three filters of 8 features.
     assert StructComp(**SEED).fit_transform(dense).shape[1] <= 24
     assert StructComp(directions=4, **SEED).fit_transform(dense).shape[1] <= 12
 
 
 def test_settings_of_its_own_change_it(small):
-    usual = StructComp(width=40, **SEED).fit_transform(small)
+    usual = StructComp(width=40, **FEW).fit_transform(small)
     for given in ({"weights": [0, 0, 1]}, {"weights": (0.2, 0.5, 0.3)}, {"directions": 60}, {"draws": 1}):
-        model = StructComp(width=40, **given, **SEED).fit(small)
+        model = StructComp(**{"width": 40, **FEW, **given}).fit(small)
         assert (model.embedding_ != usual).any(), given
         again = pickle.loads(pickle.dumps(model))
         assert (again.transform(small) == model.embedding_).all()
 
 
 def test_weights_count_relative_to_each_other(small):
-    fit = lambda weights: StructComp(weights=weights, **SEED).fit_transform(small)
+    fit = lambda weights: StructComp(weights=weights, **FEW).fit_transform(small)
     assert (fit([1, 1, 2]) == fit(np.array([2.0, 2.0, 4.0]))).all()
 
 
@@ -69,8 +71,8 @@ def test_features_alone_do_not_see_the_graph(dense):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_threads_change_nothing(small, n_threads):
-    expected = StructComp(**SEED).fit_transform(small)
-    assert StructComp(n_threads=n_threads, **SEED).fit_transform(small).tobytes() == expected.tobytes()
+    expected = StructComp(**FEW).fit_transform(small)
+    assert StructComp(n_threads=n_threads, **FEW).fit_transform(small).tobytes() == expected.tobytes()
 
 
 def test_another_graph_and_new_nodes(dense, tmp_path):
@@ -113,7 +115,7 @@ def test_what_does_not_apply_is_an_error(small, parameters, message):
 
 
 def test_it_has_no_trained_weights(small):
-    model = StructComp(**SEED).fit(small).model_
+    model = StructComp(**FEW).fit(small).model_
     with pytest.raises(ValueError, match="the solved model has no initial weights"):
         untrained(model, small)
     with pytest.raises(ValueError, match="the model was solved, not trained; it has no layers of weights"):
@@ -121,8 +123,8 @@ def test_it_has_no_trained_weights(small):
 
 
 def test_train_needs_its_clusters(small):
-    model = StructComp(**SEED).fit(small)
-    found = structcomp.train(small, clusters=model.partition_)
+    model = StructComp(**FEW).fit(small)
+    found = structcomp.train(small, clusters=model.partition_, directions=64)
     assert (structcomp.embed(found, small) == model.embedding_).all()
     with pytest.raises(ValueError, match="the solved model needs clusters; pass clusters, or"):
         structcomp.train(small)
@@ -130,5 +132,5 @@ def test_train_needs_its_clusters(small):
 
 def test_there_are_no_epochs_to_show(small, capsys):
     heard = []
-    StructComp(verbose=True, callback=lambda *epoch: heard.append(epoch), **SEED).fit(small)
+    StructComp(verbose=True, callback=lambda *epoch: heard.append(epoch), **FEW).fit(small)
     assert capsys.readouterr().err == "" and heard == []
