@@ -83,7 +83,7 @@ def interrupted(program):
     heard = "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     program = "import os, signal, structcomp\n" + heard + program + after
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert said.stdout == "stopped\n(2708, 8)\n", said
+    assert said.stdout == "stopped\n(2708, 256)\n", said
 
 
 def test_ctrl_c_keeps_what_is_finished(data_dir, tmp_path):
