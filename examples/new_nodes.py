@@ -1,4 +1,4 @@
-"""Embed nodes that were not there at training."""
+"""Embed nodes that were not there when the model was fitted."""
 
 import tempfile
 from pathlib import Path
@@ -10,9 +10,9 @@ data = structcomp.generate(nodes=1000, edges=3000, features={"kind": "gaussian",
 sources = np.repeat(np.arange(1000), np.diff(data.graph.indptr))
 edges = np.stack([sources, data.graph.indices])
 
-# Only the first 900 nodes are known at training.
+# Only the first 900 nodes are known at first.
 known = edges[:, (edges < 900).all(axis=0)]
-model = structcomp.StructComp(feature_norm="standardize", hidden=64, epochs=20, random_state=0)
+model = structcomp.StructComp(feature_norm="standardize", random_state=0)
 before = model.fit_transform(data.X[:900], adjacency=known)
 file = Path(tempfile.mkdtemp()) / "model.safetensors"
 model.save(file)

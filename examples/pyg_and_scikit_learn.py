@@ -29,16 +29,14 @@ edge_index = np.stack([sources, demo.graph.indices.astype(np.int64)])
 data = Data(x=tensor(demo.X), edge_index=tensor(edge_index), y=tensor(demo.y))
 
 # Embed the whole graph once, then train a classifier on some of the nodes.
-embedding = structcomp.StructComp(hidden=64, epochs=20, random_state=0).fit_transform(data)
+embedding = structcomp.StructComp(random_state=0).fit_transform(data)
 y = np.asarray(data.y)
 train, test = train_test_split(np.arange(1000), train_size=200, stratify=y, random_state=0)
 classifier = LogisticRegression(max_iter=2000).fit(embedding[train], y[train])
 print(f"test accuracy: {100 * classifier.score(embedding[test], y[test]):.1f} %")
 
 # In a pipeline and a search, X holds node numbers, which can be split.
-pipeline = make_pipeline(
-    structcomp.StructComp(data=data, hidden=64, epochs=10, random_state=0), LogisticRegression(max_iter=2000)
-)
+pipeline = make_pipeline(structcomp.StructComp(data=data, random_state=0), LogisticRegression(max_iter=2000))
 search = GridSearchCV(pipeline, {"structcomp__n_clusters": [50, 100]}, cv=3)
 search.fit(train.reshape(-1, 1), y[train])
 accuracy = search.score(test.reshape(-1, 1), y[test])

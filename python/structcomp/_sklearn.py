@@ -56,7 +56,7 @@ class Parameters:
 
         Returns
         -------
-        names : ndarray of shape (hidden,)
+        names : ndarray, one name per column
         """
         self._check_fitted()
         name = type(self).__name__.lower()

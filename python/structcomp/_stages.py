@@ -169,14 +169,14 @@ def train(
     adjacency: Any = None,
     clusters: Any = None,
     *,
-    model: Union[str, Objective, Callable[..., Any]] = "grace",
+    model: Union[str, Objective, Callable[..., Any]] = "solved",
     callback: Optional[Callback] = None,
     verbose: bool = False,
     random_state: Any = 0,
     n_threads: Optional[int] = None,
     **parameters: Any,
 ) -> Model:
-    """Train a model on clusters, or on the whole graph.
+    """Fit a model to clusters, or train it on the whole graph.
 
     Parameters
     ----------
@@ -185,31 +185,33 @@ def train(
     adjacency : object, optional
         The graph; see `as_graph`.
     clusters : array of shape (n,), optional
-        The cluster of every node. Without clusters, training passes messages on the whole graph, as
-        ``mode="full"`` does.
+        The cluster of every node; the default model needs them. Without clusters, training passes messages
+        on the whole graph, as ``mode="full"`` does.
     model : str, Objective or callable
         Name of a model, as in `StructComp`, or a loss of your own.
     callback : callable, optional
-        Called with the number (from 1) and the loss of every epoch. Training ends if it returns False.
+        As in `StructComp`.
     verbose : bool
-        Whether to show progress.
+        As in `StructComp`.
     random_state : int, optional
         Seed.
     n_threads : int, optional
         Number of threads; one per core by default.
     **parameters
-        As in `StructComp`: hidden, epochs, layers, learning_rate and so on.
+        As in `StructComp`: width; hidden, epochs, layers, learning_rate and so on of trained models.
 
     Returns
     -------
     model : Model
-        The fitted model; its attribute ``losses`` has the loss of every epoch.
+        The fitted model; its attribute ``losses`` has the loss of every epoch of training.
 
     Examples
     --------
     >>> from structcomp import embed, generate, partition, train
     >>> data = generate(nodes=300, edges=900)
     >>> clusters = partition(data, 30)
+    >>> embed(train(data, clusters=clusters, width=64), data).shape
+    (300, 64)
     >>> model = train(data, clusters=clusters, model="sce", hidden=16, epochs=20)
     >>> bool(model.losses[-1] < model.losses[0])
     True
@@ -219,10 +221,12 @@ def train(
     graph, features, _, name = graph_and_features(X, adjacency, n_threads)
     if graph is None:
         raise ValueError("the graph is missing; use train(X, adjacency=A)")
+    if clusters is None and model == "solved":
+        raise ValueError("the solved model needs clusters; pass clusters, or choose another model")
     loss, given = with_model(parameters, model)
     given.update(mode="full" if clusters is None else "structcomp", random_state=seed_of(random_state))
     members = None if clusters is None else whole("clusters", clusters)
-    with progress(callback, verbose, given.get("epochs")) as on_epoch:
+    with progress(callback, verbose and model != "solved", given.get("epochs")) as on_epoch:
         hooks: dict[str, Any] = {"clusters": members, "loss": loss, "on_epoch": on_epoch}
         return _native.fit(features, graph, as_json(given), data=name, n_threads=n_threads, **hooks)
 
@@ -243,7 +247,7 @@ def embed(model: Model, X: Any, adjacency: Any = None, *, n_threads: Optional[in
 
     Returns
     -------
-    embedding : ndarray of shape (n, hidden)
+    embedding : ndarray, one row per node
     """
     graph, features, _, _ = graph_and_features(X, adjacency, n_threads)
     if graph is None:
@@ -257,7 +261,7 @@ def untrained(model: Model, X: Any, adjacency: Any = None, *, n_threads: Optiona
     Parameters
     ----------
     model : Model
-        A fitted model.
+        A trained model. A solved one has no initial weights.
     X : array, sparse matrix or table of shape (n, d), or an object with a graph, or None
         The features of the training graph.
     adjacency : object, optional
@@ -273,7 +277,7 @@ def untrained(model: Model, X: Any, adjacency: Any = None, *, n_threads: Optiona
     --------
     >>> from structcomp import StructComp, embed, generate, untrained
     >>> data = generate(nodes=300, edges=900)
-    >>> fitted = StructComp(hidden=8, epochs=5, random_state=0).fit(data)
+    >>> fitted = StructComp(model="sce", hidden=8, epochs=5, random_state=0).fit(data)
     >>> embed(untrained(fitted.model_, data), data).shape
     (300, 8)
     """

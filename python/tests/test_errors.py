@@ -10,7 +10,7 @@ PATH = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
 
 
 def fit(x=X, adjacency=PATH, **parameters):
-    given = dict(n_clusters=3, hidden=4, epochs=2, random_state=0)
+    given = dict(model="grace", n_clusters=3, hidden=4, epochs=2, random_state=0)
     return StructComp(**{**given, **parameters}).fit(x, adjacency=adjacency)
 
 
@@ -62,7 +62,7 @@ def test_the_graph_is_missing():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"model": "gcn"}, "unknown model 'gcn'; models are sce, coles, grace, cca-ssg, dgi, ggd"),
+        ({"model": "gcn"}, "unknown model 'gcn'; models are solved, sce, coles, grace, cca-ssg, dgi, ggd"),
         ({"model": 7}, "an objective must be a function, not 7"),
         ({"model": "own"}, "a custom model needs a loss"),
         ({"hidden": 0}, "hidden must be at least 1"),

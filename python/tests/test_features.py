@@ -63,7 +63,7 @@ def test_torch(halves):
 
 @pytest.mark.parametrize("kind", ["position", "degree"])
 def test_without_features(small, kind):
-    model = StructComp(stand_in=kind, stand_in_width=8, hidden=4, epochs=2, random_state=3)
+    model = StructComp(model="grace", stand_in=kind, stand_in_width=8, hidden=4, epochs=2, random_state=3)
     z = model.fit_transform(None, adjacency=small.graph)
     assert z.shape == (300, 4)
     assert (model.transform(None, adjacency=small.graph) == z).all()

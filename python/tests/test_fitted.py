@@ -8,6 +8,8 @@ import structcomp
 from structcomp import Model, StructComp, _native, embed, generate, untrained
 
 SMALL = dict(n_clusters=30, hidden=16, epochs=5, random_state=0)
+GRACE = dict(model="grace", **SMALL)
+SOLVED = dict(n_clusters=30, random_state=0)
 NORMS = ["none", "row-l1", "row-l2", "standardize"]
 STAND_INS = ["position", "degree"]
 
@@ -35,8 +37,8 @@ def scaled(norm, x, like):
 @pytest.mark.parametrize("norm", NORMS)
 def test_transform_scales_other_nodes_by_the_statistics_of_fit(dense, norm):
     x = (dense.X * [1, 2, 3, 4, 5, 6, 7, 8] + 5).astype(np.float32)
-    by_hand = StructComp(**SMALL).fit(scaled(norm, x, x), adjacency=dense.graph)
-    model = StructComp(feature_norm=norm, **SMALL).fit(x, adjacency=dense.graph)
+    by_hand = StructComp(**GRACE).fit(scaled(norm, x, x), adjacency=dense.graph)
+    model = StructComp(feature_norm=norm, **GRACE).fit(x, adjacency=dense.graph)
     np.testing.assert_allclose(model.embedding_, by_hand.embedding_, rtol=1e-3, atol=1e-3)
 
     _, edges = part_of(dense, 100)
@@ -59,7 +61,8 @@ def ways(model, path):
 @pytest.mark.parametrize("name", _native.models())
 @pytest.mark.parametrize("norm", NORMS)
 def test_stored_models_transform_alike(dense, tmp_path, name, norm):
-    given = dict(model=name, feature_norm=norm, **{**SMALL, "epochs": 2})
+    more = SOLVED if name == "solved" else {**SMALL, "epochs": 2}
+    given = dict(model=name, feature_norm=norm, **more)
     model = StructComp(**given).fit(dense)
     part, edges = part_of(dense, 200)
     expected = model.transform(part, adjacency=edges)
@@ -72,7 +75,16 @@ def test_stored_models_transform_alike(dense, tmp_path, name, norm):
 @pytest.mark.parametrize("stand_in", STAND_INS)
 @pytest.mark.parametrize("norm", NORMS)
 def test_stored_models_make_the_same_features_from_the_graph(small, tmp_path, stand_in, norm):
-    given = dict(stand_in=stand_in, stand_in_width=8, feature_norm=norm, **SMALL)
+    stored_alike_without_features(small, tmp_path, GRACE, stand_in, norm)
+
+
+@pytest.mark.parametrize("stand_in", STAND_INS)
+def test_the_default_model_makes_the_same_features_from_the_graph(small, tmp_path, stand_in):
+    stored_alike_without_features(small, tmp_path, SOLVED, stand_in, "none")
+
+
+def stored_alike_without_features(small, tmp_path, given, stand_in, norm):
+    given = dict(stand_in=stand_in, stand_in_width=8, feature_norm=norm, **given)
     model = StructComp(**given).fit(None, adjacency=small.graph)
     assert model.n_features_in_ is None
     other_graph = generate(nodes=200, edges=500, random_state=1).graph
@@ -114,16 +126,16 @@ def test_the_untrained_model_is_that_of_no_epochs(small):
 
 
 def test_new_nodes_are_embedded_as_in_a_graph_that_has_them(dense):
-    for given in ({}, {"feature_norm": "standardize"}, {"model": "sce"}):
+    for given in (SOLVED, GRACE, {**GRACE, "feature_norm": "standardize"}, {**GRACE, "model": "sce"}):
         known, edges = part_of(dense, 280)
-        model = StructComp(**given, **SMALL).fit(known, adjacency=edges)
+        model = StructComp(**given).fit(known, adjacency=edges)
         sources, targets = edges_of(dense)
         new = np.maximum(sources, targets) >= 280
         expected = model.transform(dense)[280:]
         for added in ((sources[new], targets[new]), np.stack([sources[new], targets[new]])):
             found = model.transform_new(dense.X[280:], added, X=known)
             assert found.tobytes() == expected.tobytes()
-    with_data = StructComp(data=structcomp.Dataset(graph=edges, X=known), **SMALL).fit()
+    with_data = StructComp(data=structcomp.Dataset(graph=edges, X=known), **GRACE).fit()
     assert with_data.transform_new(dense.X[280:], added).shape == (20, 16)
 
 
@@ -137,7 +149,7 @@ def test_new_nodes_without_edges_and_in_sparse_rows(small):
 
 
 def test_bad_new_nodes(dense):
-    model = StructComp(**SMALL).fit(dense)
+    model = StructComp(**GRACE).fit(dense)
     new = dense.X[:2]
     for edges, what in (
         (([0], [1]), r"the edge \(0, 1\) must have a new node, from 300 to 301"),

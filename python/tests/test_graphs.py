@@ -226,7 +226,7 @@ def test_no_package_is_imported():
     program = (
         "import sys, numpy as np, structcomp\n"
         "data = structcomp.generate(nodes=300, edges=900)\n"
-        "structcomp.StructComp(hidden=4, epochs=2).fit(data)\n"
+        "structcomp.StructComp(n_clusters=2).fit(data)\n"
         "try: structcomp.StructComp().transform(data)\n"
         "except structcomp.NotFittedError: pass\n"
         "print([m for m in ('scipy', 'sklearn', 'torch', 'pandas', 'networkx', 'tqdm') if m in sys.modules])\n"

@@ -11,7 +11,7 @@ from structcomp import StructComp, as_graph, train
 
 EDGES = [(0, 1), (1, 2), (2, 0), (2, 3)]
 INDICES = [1, 2, 0, 2, 0, 1, 3, 2]
-SMALL = dict(n_clusters=30, hidden=8, epochs=2, random_state=0)
+GRACE = dict(model="grace", n_clusters=30, hidden=8, epochs=2, random_state=0)
 SEVERAL = "graphs with several node or edge types are not supported"
 
 
@@ -66,10 +66,10 @@ def test_pyg_features(torch, pyg, dense):
         np.stack([np.repeat(np.arange(300), np.diff(dense.graph.indptr)), dense.graph.indices])
     )
     data = pyg.data.Data(x=torch.from_numpy(dense.X), edge_index=edges.long())
-    expected = StructComp(**SMALL).fit_transform(dense)
-    assert (StructComp(**SMALL).fit_transform(data) == expected).all()
-    assert (StructComp(data=data, **SMALL).fit_transform(np.arange(7)) == expected[:7]).all()
-    assert (StructComp(**SMALL).fit_transform(data.x, adjacency=data.edge_index) == expected).all()
+    expected = StructComp(**GRACE).fit_transform(dense)
+    assert (StructComp(**GRACE).fit_transform(data) == expected).all()
+    assert (StructComp(data=data, **GRACE).fit_transform(np.arange(7)) == expected[:7]).all()
+    assert (StructComp(**GRACE).fit_transform(data.x, adjacency=data.edge_index) == expected).all()
 
 
 def test_pyg_of_several_types(torch, pyg):
@@ -92,7 +92,7 @@ def test_dgl(torch, dgl, dense):
     sources = torch.from_numpy(np.repeat(np.arange(300), np.diff(dense.graph.indptr)))
     graph = dgl.graph((sources, torch.from_numpy(dense.graph.indices).long()), num_nodes=300)
     graph.ndata["feat"] = torch.from_numpy(dense.X)
-    assert (StructComp(**SMALL).fit_transform(graph) == StructComp(**SMALL).fit_transform(dense)).all()
+    assert (StructComp(**GRACE).fit_transform(graph) == StructComp(**GRACE).fit_transform(dense)).all()
 
 
 def test_dgl_of_several_types(torch, dgl):

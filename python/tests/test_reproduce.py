@@ -78,12 +78,12 @@ def test_what_a_callback_raises_is_raised(tmp_path):
 
 def interrupted(program):
     """What a program says that ends with the numbers that an estimator still gives."""
-    after = "\nprint(structcomp.StructComp(epochs=2, hidden=8).fit_transform('demo').shape)\n"
+    after = "\nprint(structcomp.StructComp().fit_transform('demo').shape)\n"
     # Whoever runs the tests in the background has Ctrl-C ignored.
     heard = "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     program = "import os, signal, structcomp\n" + heard + program + after
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert said.stdout == "stopped\n(2708, 8)\n", said
+    assert said.stdout == "stopped\n(2708, 256)\n", said
 
 
 def test_ctrl_c_keeps_what_is_finished(data_dir, tmp_path):

@@ -12,28 +12,28 @@ import pytest
 import structcomp
 from structcomp import StructComp
 
-SMALL = dict(n_clusters=30, hidden=16, epochs=5, random_state=0)
+GRACE = dict(model="grace", n_clusters=30, hidden=16, epochs=5, random_state=0)
 
 
 def test_a_callback_is_called_after_every_epoch_and_may_stop(small):
     heard = []
-    model = StructComp(callback=lambda epoch, loss: heard.append((epoch, loss)), **SMALL).fit(small)
+    model = StructComp(callback=lambda epoch, loss: heard.append((epoch, loss)), **GRACE).fit(small)
     assert [epoch for epoch, _ in heard] == [1, 2, 3, 4, 5]
     assert [loss for _, loss in heard] == model.loss_history_.tolist()
-    stopped = StructComp(callback=lambda epoch, loss: epoch < 3, **SMALL).fit(small)
+    stopped = StructComp(callback=lambda epoch, loss: epoch < 3, **GRACE).fit(small)
     assert stopped.loss_history_.tolist() == model.loss_history_[:3].tolist()
     with pytest.raises(KeyError):
-        StructComp(callback=lambda epoch, loss: {}[epoch], **SMALL).fit(small)
+        StructComp(callback=lambda epoch, loss: {}[epoch], **GRACE).fit(small)
 
 
 def test_a_callback_runs_in_the_calling_thread(small):
     threads = set()
-    StructComp(callback=lambda *_: threads.add(threading.get_ident()), **SMALL).fit(small)
+    StructComp(callback=lambda *_: threads.add(threading.get_ident()), **GRACE).fit(small)
     assert threads == {threading.get_ident()}
 
 
 def test_verbose(small, capsys):
-    StructComp(verbose=True, **SMALL).fit(small)
+    StructComp(verbose=True, **GRACE).fit(small)
     assert "5" in capsys.readouterr().err
 
 
@@ -46,10 +46,10 @@ data = structcomp.generate(nodes=300, edges=900)
 def stop(epoch, loss):
     if epoch == 3: os.kill(os.getpid(), signal.SIGINT)
     if epoch > 4: os._exit(9)
-model = structcomp.StructComp(epochs=10**6, hidden=8, callback=stop)
+model = structcomp.StructComp(model="grace", epochs=10**6, hidden=8, callback=stop)
 try: model.fit(data)
 except KeyboardInterrupt: print("stopped", hasattr(model, "embedding_"))
-print(structcomp.StructComp(epochs=2, hidden=8).fit_transform(data).shape)
+print(structcomp.StructComp(model="grace", epochs=2, hidden=8).fit_transform(data).shape)
 """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert said.stdout == "stopped False\n(300, 8)\n", said
@@ -58,7 +58,7 @@ print(structcomp.StructComp(epochs=2, hidden=8).fit_transform(data).shape)
 def test_the_interpreter_is_released_during_a_call(small):
     ticks, done = 0, threading.Event()
     thread = threading.Thread(
-        target=lambda: (StructComp(**{**SMALL, "epochs": 200, "hidden": 128}).fit(small), done.set())
+        target=lambda: (StructComp(**{**GRACE, "epochs": 200, "hidden": 128}).fit(small), done.set())
     )
     thread.start()
     while not done.is_set():
@@ -69,13 +69,13 @@ def test_the_interpreter_is_released_during_a_call(small):
 
 
 def test_two_estimators_side_by_side(small):
-    alone = StructComp(n_threads=1, **SMALL).fit_transform(small)
+    alone = StructComp(n_threads=1, **GRACE).fit_transform(small)
     found = {}
     meet = threading.Barrier(2, timeout=30)
 
     def fit(name):
         # Each waits for the other in the middle of training.
-        model = StructComp(n_threads=1, callback=lambda epoch, loss: meet.wait() and None, **SMALL)
+        model = StructComp(n_threads=1, callback=lambda epoch, loss: meet.wait() and None, **GRACE)
         found[name] = model.fit_transform(small)
 
     threads = [threading.Thread(target=fit, args=(name,)) for name in "ab"]
@@ -87,11 +87,11 @@ def test_two_estimators_side_by_side(small):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_after_a_call_works(small):
-    expected = StructComp(**SMALL).fit_transform(small)
+    expected = StructComp(**GRACE).fit_transform(small)
     child = os.fork()
     if child == 0:
         signal.alarm(60)
-        same = (StructComp(**SMALL).fit_transform(small) == expected).all()
+        same = (StructComp(**GRACE).fit_transform(small) == expected).all()
         os._exit(0 if same else 1)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -99,13 +99,13 @@ def test_a_fork_after_a_call_works(small):
 def test_arrays_are_released(small):
     x = np.asarray(small.X).copy()
     before = sys.getrefcount(x)
-    StructComp(**SMALL).fit(x, adjacency=small.graph)
+    StructComp(**GRACE).fit(x, adjacency=small.graph)
     structcomp.compress(x, np.zeros(300, int))
     assert sys.getrefcount(x) == before
 
 
 def test_verbose_without_tqdm(small, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    StructComp(verbose=True, **SMALL).fit(small)
+    StructComp(verbose=True, **GRACE).fit(small)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 5 and lines[0].startswith("epoch 1 of 5, loss ")

@@ -15,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted
 
-SMALL = dict(n_clusters=30, hidden=16, epochs=5, random_state=0)
+GRACE = dict(model="grace", n_clusters=30, hidden=16, epochs=5, random_state=0)
 
 
 def test_clone_and_fitted():
-    model = StructComp(tau=0.3, **SMALL)
+    model = StructComp(tau=0.3, **GRACE)
     assert clone(model).get_params() == model.get_params()
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
@@ -28,14 +28,14 @@ def test_clone_and_fitted():
 
 
 def test_a_pipeline_with_the_graph_in_fit(dense):
-    pipeline = make_pipeline(StructComp(**SMALL), LogisticRegression(max_iter=1000))
+    pipeline = make_pipeline(StructComp(**GRACE), LogisticRegression(max_iter=1000))
     pipeline.fit(dense.X, dense.y, structcomp__adjacency=dense.graph)
     assert pipeline.score(dense.X, dense.y) > 0.5
 
 
 def test_a_search_over_node_numbers(dense):
     nodes = np.arange(300).reshape(-1, 1)
-    pipeline = make_pipeline(StructComp(data=dense, **SMALL), LogisticRegression(max_iter=1000))
+    pipeline = make_pipeline(StructComp(data=dense, **GRACE), LogisticRegression(max_iter=1000))
     search = GridSearchCV(pipeline, {"structcomp__n_clusters": [20, 40], "structcomp__tau": [0.3, 0.5]}, cv=3)
     search.fit(nodes, dense.y)
     assert search.best_score_ > 0.5
@@ -106,4 +106,4 @@ def test_scikit_learn_s_checks(name):
 
 def test_data_with_plain_arrays(dense):
     data = Dataset(graph=(dense.graph.indptr, dense.graph.indices, None), X=dense.X, y=dense.y)
-    assert (StructComp(**SMALL).fit_transform(data) == StructComp(**SMALL).fit_transform(dense)).all()
+    assert (StructComp(**GRACE).fit_transform(data) == StructComp(**GRACE).fit_transform(dense)).all()

@@ -69,8 +69,8 @@ def test_what_offers_the_stream_alone(pyarrow):
     same(as_graph(Stream(table), 5))
     same(as_graph(table.to_reader(), 5))
     x = pyarrow.table({"a": np.arange(300.0), "b": np.ones(300)})
-    z = StructComp(hidden=2, epochs=1, random_state=0).fit_transform(x, adjacency=(CLUSTERS, np.arange(300)))
-    read_once = StructComp(hidden=2, epochs=1, random_state=0)
+    z = StructComp(random_state=0).fit_transform(x, adjacency=(CLUSTERS, np.arange(300)))
+    read_once = StructComp(random_state=0)
     assert (read_once.fit_transform(x.to_reader(), adjacency=(CLUSTERS, np.arange(300))) == z).all()
 
 
