@@ -27,7 +27,7 @@ def structcomp_by(model):
 
 
 def recipe(data, threads):
-    return StructComp(**structcomp.recipe(data), random_state=0, n_threads=threads).fit_transform(data)
+    return StructComp(random_state=0, n_threads=threads).fit_transform(data)
 
 
 def hops(data, threads):
