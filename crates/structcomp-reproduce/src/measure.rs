@@ -169,7 +169,11 @@ mod tests {
     #[test]
     fn training_is_measured() {
         for mode in [Mode::Structcomp, Mode::Full] {
-            let training = Some(Training { hidden: 64, ..Training::default() });
+            let training = Some(Training {
+                model: structcomp::Model::named("sce").unwrap(),
+                hidden: 64,
+                ..Training::default()
+            });
             let setup = Setup { training, ..Setup::default() };
             for memory in [true, false] {
                 let (dataset, data_dir, setup) = ("demo".into(), PathBuf::new(), setup.clone());

@@ -62,6 +62,11 @@ pub(crate) fn solve(
     let (x, partition) = (compressed.source(), compressed.partition());
     settings.check()?;
     settings.check_memory(x)?;
+    if partition.clusters() < 2 {
+        return Err(Error::Input(
+            "the solved model needs at least 2 clusters, but there is 1; ask for more".into(),
+        ));
+    }
     let Principal { basis, mean, rows, columns } = principal::of(x, settings.directions, seed)?;
     let halves = Halves::draw(&rows, columns, partition, settings.draws, seed)?;
     let propagation = Propagation::new(graph, Normalization::Symmetric);

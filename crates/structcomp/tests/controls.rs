@@ -4,8 +4,8 @@
 
 use structcomp::evaluate::{Accuracy, Control, HeldOut, KMeans};
 use structcomp::{
-    Controls, Dataset, Dense, Features, Fitted, Graph, Labels, Mode, Normalization, Partitioning, Probe,
-    Propagation, Seed, SplitSet, StructComp, Training, data,
+    Controls, Dataset, Dense, Features, Fitted, Graph, Labels, Mode, Model, Normalization, Partitioning,
+    Probe, Propagation, Seed, SplitSet, StructComp, Training, data,
 };
 
 fn demo() -> Dataset {
@@ -16,7 +16,12 @@ fn fitted(demo: &Dataset, mode: Mode) -> Fitted {
     let model = StructComp {
         mode,
         partitioning: Partitioning { clusters: Some(100), ..Partitioning::default() },
-        training: Training { hidden: 8, epochs: 2, ..Training::default() },
+        training: Training {
+            model: Model::named("sce").unwrap(),
+            hidden: 8,
+            epochs: 2,
+            ..Training::default()
+        },
         ..StructComp::default()
     };
     model.fit(demo).unwrap()

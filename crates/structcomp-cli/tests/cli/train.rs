@@ -66,14 +66,14 @@ fn flags_become_settings() {
 }
 
 #[test]
-fn without_a_model_the_recipe_is_used_and_stops_by_itself() {
+fn without_a_model_the_recipe_is_solved() {
     let folder = folder();
-    let report = json(folder.path(), "train demo --hidden 64 --out m.safetensors");
-    assert_eq!(report["model"]["model"]["name"], "cca-ssg");
-    assert_eq!(report["model"]["stop"], "auto");
-    let settled = report["train"]["settled"].as_array().unwrap();
-    assert_eq!(report["train"]["epochs"], settled.len());
-    assert!(settled.len() < 100 && settled.last().unwrap().as_f64().unwrap() >= 0.76, "{settled:?}");
+    let report = json(folder.path(), "train demo --set directions=64 --out m.safetensors");
+    assert_eq!(report["model"]["model"]["name"], "solved");
+    assert_eq!((&report["train"]["epochs"], &report["train"]["loss_first"]), (&0.into(), &().into()));
+    let weights = report["train"]["solution"]["weights"].as_array().unwrap();
+    let sum: f64 = weights.iter().map(|weight| weight[1].as_f64().unwrap()).sum();
+    assert!(weights.len() == 3 && (sum - 1.0).abs() < 1e-9, "{weights:?}");
 }
 
 #[test]

@@ -348,7 +348,8 @@ mod tests {
         let partition = crate::Partitioning { clusters: Some(150), ..Default::default() };
         let partition = partition.partition(&demo.graph, Seed(0)).unwrap();
         let compressed = Compressed::new(&x, &partition).unwrap();
-        let training = Training { hidden: 24, epochs: 3, layers: 2, ..Training::default() };
+        let model = crate::Model::named("sce").unwrap();
+        let training = Training { model, hidden: 24, epochs: 3, layers: 2, ..Training::default() };
         let inputs = Inputs::Clusters(&compressed);
         let encoder = crate::train::trained_by(&training, inputs, &demo.graph, Seed(0)).unwrap().encoder();
         for how in [DropMember::Half, DropMember::Bernoulli] {

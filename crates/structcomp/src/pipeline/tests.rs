@@ -30,8 +30,14 @@ fn settings(model: &str) -> StructComp {
 /// Every setting that changes what a fitted model is.
 fn all_settings() -> Vec<StructComp> {
     let mut all = Vec::new();
-    for (name, mode) in Model::NAMES.iter().flat_map(|name| [(name, Mode::Structcomp), (name, Mode::Full)]) {
+    for (name, mode) in Model::TRAINED.iter().flat_map(|name| [(name, Mode::Structcomp), (name, Mode::Full)])
+    {
         all.push(StructComp { mode, ..settings(name) });
+    }
+    for weights in [None, Some([1.0, 2.0, 0.0])] {
+        let model = Model::Solved(Solved { weights, width: 7, ..Solved::default() });
+        let training = Training { model, ..Training::default() };
+        all.push(StructComp { training, ..settings("sce") });
     }
     for feature_norm in [FeatureNorm::RowL1, FeatureNorm::RowL2, FeatureNorm::Standardize] {
         let prepare = Prepare { feature_norm, ..Prepare::default() };
@@ -99,7 +105,7 @@ fn stand_ins_are_saved_too_and_refused_on_another_graph() {
 fn the_embedding_of_a_linear_encoder_is_hops_of_prepared_features_times_its_map() {
     let data = small(3);
     let prepare = Prepare { feature_norm: FeatureNorm::Standardize, ..Prepare::default() };
-    let training = Training { hidden: 4, epochs: 2, ..Training::default() };
+    let training = Training { hidden: 4, epochs: 2, layers: 1, ..settings("sce").training };
     let fitted = StructComp { prepare, training, ..settings("sce") }.fit(&data).unwrap();
     let x = fitted.features(&data).unwrap();
     let hops = Propagation::new(&data.graph, Normalization::Symmetric).power(&x, 2).unwrap().to_dense();

@@ -149,7 +149,7 @@ fn odd_graphs_are_embedded_with_finite_numbers_or_refused() {
             let graph = Graph::from_edges(4, edges).unwrap();
             let mut data = demo();
             (data.graph, data.features, data.labels) = (graph, Some(x.clone()), None);
-            for clusters in [1, 2, 4] {
+            for clusters in [2, 4] {
                 let partitioning = Partitioning { clusters: Some(clusters), ..Partitioning::default() };
                 let fitted = StructComp { partitioning, ..solved() }.fit(&data);
                 if !varies {
@@ -176,6 +176,9 @@ fn settings_that_make_no_sense_are_refused() {
     assert!(
         error(model, Training { epochs: 7, ..training }, mode).contains("so epochs would have no effect")
     );
+    let one = Partitioning { clusters: Some(1), ..Partitioning::default() };
+    let refused = StructComp { partitioning: one, ..solved() }.fit(&data).unwrap_err().to_string();
+    assert!(refused.contains("at least 2 clusters"));
     let (model, training, _) = usual();
     assert!(error(model, training, crate::Mode::Full).contains("needs clusters"));
     for model in [

@@ -50,7 +50,9 @@ fn training_stops_when_views_agree_and_early_when_they_do_not() {
 fn where_nothing_is_measured_training_does_not_stop_by_itself() {
     let graph = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)]).unwrap();
     let x = Features::Dense(Dense::new(4, 2, vec![1.0, 2.0, 0.0, 1.0, 3.0, 0.0, 1.0, 1.0]).unwrap());
-    let gcn = Training { hidden: 3, encoder: Some(EncoderKind::Gcn), epochs: 4, ..Training::default() };
+    let model = Model::named("sce").unwrap();
+    let gcn =
+        Training { model, hidden: 3, encoder: Some(EncoderKind::Gcn), epochs: 4, ..Training::default() };
     let trainer = trained_by(&gcn, Inputs::Nodes(&x), &graph, Seed(0)).unwrap();
     assert_eq!(trainer.settled(), [0.0; 4]);
     let auto = Training { stop: Stop::Auto, ..gcn };
