@@ -124,7 +124,7 @@ impl Filtered {
         &self,
         graph: &Graph,
         x: &Features,
-        mut sink: impl FnMut(&[f32]) -> Result<()>,
+        sink: impl FnMut(&[f32]) -> Result<()>,
     ) -> Result<()> {
         let propagation = Propagation::new(graph, Normalization::Symmetric);
         let (nodes, width) = (x.rows(), self.outputs());
@@ -142,7 +142,7 @@ impl Filtered {
             });
             first += own;
         }
-        all.chunks(ROWS * width.max(1)).try_for_each(|rows| sink(rows))
+        all.chunks(ROWS * width.max(1)).try_for_each(sink)
     }
 
     /// Every row scaled to length one, projected and centred.

@@ -42,7 +42,7 @@ fn value_and_gradient_are_those_of_the_definition() {
     let w: Vec<f32> = (0..28).map(|at| ((at * 5 % 11) as f32 - 5.0) / 9.0).collect();
     let wide: Vec<f64> = w.iter().map(|&w| w as f64).collect();
     // Every third row is held out.
-    let kept = |row: usize| row % 3 != 0;
+    let kept = |row: usize| !row.is_multiple_of(3);
     let x_kept: Vec<f32> =
         x.chunks(7).enumerate().filter(|(row, _)| kept(*row)).flat_map(|(_, x)| x.to_vec()).collect();
     let of_kept: Vec<u32> = of.iter().enumerate().filter(|(row, _)| kept(*row)).map(|(_, &of)| of).collect();
