@@ -108,7 +108,7 @@ pub struct Hooks<'a> {
     pub resume: Option<PathBuf>,
     /// Clusters to use instead of making some.
     pub partition: Option<Partition>,
-    /// The loss of [`Model::Own`](crate::Model::Own).
+    /// The loss of [`Model::Own`].
     pub loss: Option<Box<dyn OwnObjective + 'a>>,
 }
 
