@@ -42,7 +42,7 @@ pub(crate) struct Network {
 /// What `forward` leaves for `backward`: each layer's result, but the last.
 ///
 /// Of layers with learnt slopes, batch norm or dropout it is what comes before those, standardised where
-/// there is batch norm, from which the result is quickly made anew; from that of the others the
+/// there is batch norm, from which the result is quickly computed again; from that of the others the
 /// activation's derivative can be told.
 pub(crate) struct Trace {
     kept: Vec<Vec<f32>>,
@@ -76,7 +76,7 @@ impl Network {
         self.places.last().map_or(0, |place| place.slopes.end)
     }
 
-    /// Numbers a row of the result has.
+    /// The width of the result.
     pub(crate) fn outputs(&self) -> usize {
         self.layers.last().map_or(0, |layer| layer.outputs)
     }

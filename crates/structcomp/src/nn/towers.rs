@@ -61,7 +61,7 @@ impl Towers {
         self.networks.iter().map(Network::len).sum()
     }
 
-    /// Numbers a row of the result has.
+    /// The width of the result.
     pub(crate) fn outputs(&self) -> usize {
         self.networks.last().map_or(0, Network::outputs)
     }
