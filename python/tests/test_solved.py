@@ -51,7 +51,7 @@ def test_width_is_the_most_that_there_can_be(small, dense):
 
 def test_settings_of_its_own_change_it(small):
     usual = StructComp(width=40, **FEW).fit_transform(small)
-    for given in ({"weights": [0, 0, 1]}, {"weights": (0.2, 0.5, 0.3)}, {"directions": 60}, {"draws": 1}):
+    for given in ({"weights": [0, 0, 0, 1, 0]}, {"weights": (0.2, 0, 0.5, 0.3, 0)}, {"directions": 60}, {"draws": 1}):
         model = StructComp(**{"width": 40, **FEW, **given}).fit(small)
         assert not np.array_equal(model.embedding_, usual), given
         again = pickle.loads(pickle.dumps(model))
@@ -60,11 +60,11 @@ def test_settings_of_its_own_change_it(small):
 
 def test_weights_count_relative_to_each_other(small):
     fit = lambda weights: StructComp(weights=weights, **FEW).fit_transform(small)
-    assert (fit([1, 1, 2]) == fit(np.array([2.0, 2.0, 4.0]))).all()
+    assert (fit([1, 1, 2, 1, 0]) == fit(np.array([2.0, 2.0, 4.0, 2.0, 0.0]))).all()
 
 
 def test_features_alone_do_not_see_the_graph(dense):
-    model = StructComp(weights=[1, 0, 0], **SEED).fit(dense)
+    model = StructComp(weights=[1, 0, 0, 0, 0], **SEED).fit(dense)
     alone = model.transform(dense.X, adjacency=np.zeros((300, 300)))
     np.testing.assert_allclose(alone, model.embedding_, atol=1e-5)
 

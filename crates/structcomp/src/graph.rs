@@ -84,6 +84,14 @@ impl Graph {
         self.neighbors(node).len()
     }
 
+    /// The sum of the weights of a node's edges, or their number.
+    pub(crate) fn weighted_degree(&self, node: u32) -> f64 {
+        match self.edge_weights(node) {
+            Some(weights) => weights.iter().map(|&weight| weight as f64).sum(),
+            None => self.degree(node) as f64,
+        }
+    }
+
     /// The neighbours of `node`, in ascending order.
     pub fn neighbors(&self, node: u32) -> &[u32] {
         &self.targets[self.row(node)]

@@ -13,7 +13,7 @@ use crate::safetensors::{Tensors, Writer};
 use crate::{Budget, Dataset, Error, Features, Graph, Result, Seed};
 use scale::Scale;
 use serde::{Deserialize, Serialize};
-use stand_in::FittedStandIn;
+pub(crate) use stand_in::FittedStandIn;
 use std::borrow::Cow;
 
 /// How features are prepared.

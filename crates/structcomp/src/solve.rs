@@ -1,13 +1,13 @@
-//! The solved model: features projected on their principal axes, filtered over hops, weighted by reliability.
+//! The solved model: what a node's features, its neighbourhood and its position say, weighted without labels.
 //!
 //! 1. Rows of X are scaled to length one, centred, and projected on their first principal axes: P = XB.
-//! 2. Filters over hops are computed from P, side by side: the features themselves, two hops, and the mean over sixteen.
-//!    Each is rotated to its own principal axes.
-//! 3. The axes of the smoothest filter are weighted by [reliability](reliability::Halves): how well two random halves
-//!    of a cluster agree on them.
-//! 4. [`weights`](weights::Evidence) decides without labels how much each filter counts.
-//! 5. The strongest axes of all filters are kept. Rows of each filter are scaled to length one, so that neither long
-//!    documents nor hubs count more than others.
+//! 2. Five [parts](Source) are computed, side by side: P itself, the mean over neighbours, two hops, the mean over
+//!    sixteen hops, and positions in the graph.
+//! 3. [`reliability`](reliability::reliability) tells for each axis how well two random halves of a cluster agree. Its
+//!    root weights the axes of the smoothest part.
+//! 4. [`weights`](weights::Evidence) decides without labels how much each part counts.
+//! 5. Rows of each part are scaled to length one, so that neither long documents nor hubs count more than others.
+//! 6. All parts are turned to their common principal axes, of which the strongest are kept.
 
 mod principal;
 mod reliability;
@@ -17,39 +17,62 @@ mod weights;
 
 pub(crate) use principal::covariance;
 
-use crate::encoder::{Filtered, Part};
+use crate::encoder::{Filtered, Part, Projection, Source};
 use crate::graph::Hops;
 use crate::matrix::eigen::eigen;
+use crate::matrix::{mean_and_variance, zeros};
 use crate::model::{Contrastive, Solved};
+use crate::prepare::{FittedStandIn, StandIn};
 use crate::{Budget, Compressed, Error, Features, Graph, Normalization, Propagation, Result, Seed};
 use principal::Principal;
-use reliability::Halves;
+use rayon::prelude::*;
+use reliability::reliability;
 use weights::Evidence;
 
-/// Hops of the smoothest filter, and the share of a node's own features in it, as in SSGC.
+/// Hops of the smoothest part, and the share of a node's own features in it, as in SSGC.
 const HOPS: usize = 16;
 const OWN: f64 = 0.05;
+/// Axes of the smoothest part at most: many hops leave few.
+const SMOOTH: usize = 256;
+/// Columns of the positions.
+const POSITIONS: usize = 128;
+/// Nodes that means, variances and common axes are computed from, at equal distances.
+const SAMPLE: usize = 16_384;
+/// Columns of all parts for each one of the embedding.
+const WIDER: usize = 2;
+/// Axes with a smaller share of the variance are rounding errors.
+const LEAST: f64 = 1e-7;
 
 /// How a model was solved, for reports.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Solution {
-    /// How much each filter counts, by name; they sum to one.
+    /// How much each part counts, by name; they sum to one.
     pub weights: Vec<(String, f64)>,
-    /// The share of the two-hop features that two halves of a cluster agree on.
+    /// The share of the features that two halves of a cluster agree on.
+    pub own: f64,
+    /// The same for the directions that are left after two hops.
     pub reliability: f64,
     /// The effective number of dimensions that are left after sixteen hops.
     pub dimensions: f64,
 }
 
-/// A filter before the strongest axes are chosen.
+/// The names of the parts, in the order of their weights.
+const NAMES: [&str; 5] = ["features", "neighbours", "two hops", "sixteen hops", "positions"];
+
+/// A part before its columns are chosen.
 struct Candidate {
-    name: &'static str,
-    hops: Hops,
-    /// Variance along each axis after weighting, largest first by axis.
-    variances: Vec<f64>,
-    /// Maps a row of P to the axes: one row per column of P.
-    map: Vec<f64>,
+    source: Source,
+    /// Its columns for the sampled nodes.
+    rows: Vec<f32>,
     mean: Vec<f64>,
+    variance: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+/// Nodes that stand for all, and which of them have neighbours.
+struct Sample {
+    nodes: Vec<u32>,
+    connected: Vec<u32>,
 }
 
 /// Solves the model for a graph with prepared features.
@@ -67,75 +90,133 @@ pub(crate) fn solve(
             "the solved model needs at least 2 clusters, but there is 1; ask for more".into(),
         ));
     }
-    let Principal { basis, mean, rows, columns } = principal::of(x, settings.directions, seed)?;
-    let halves = Halves::draw(&rows, columns, partition, settings.draws, seed)?;
-    let propagation = Propagation::new(graph, Normalization::Symmetric);
-    let size = columns;
+    let Principal { basis, mean, rows, columns } = principal::of(x, settings.axes(x.rows()), seed)?;
+    let reliable = reliability(&rows, columns, graph, partition, settings.draws, seed);
+    let sample = Sample::of(graph);
+    let (candidates, dimensions) = candidates(graph, &rows, columns, &reliable, &sample, seed)?;
+    drop(rows);
 
-    let own = candidate("features", Hops::none(), &rows, size, None);
-    let (mut current, mut next, mut sum) = (rows.clone(), vec![0.0; rows.len()], vec![0.0; rows.len()]);
-    let mut two = None;
-    for hop in 1..=HOPS {
-        propagation.hop_into(&current, size, &mut next)?;
-        std::mem::swap(&mut current, &mut next);
-        sum.iter_mut().zip(&current).for_each(|(sum, row)| *sum += row);
-        if hop == 2 {
-            two = Some(candidate("two hops", Hops::power(2), &current, size, None));
-        }
-    }
-    drop(next);
-    let dimensions = effective_dimensions(&current, size);
-    let (share, each) = (OWN as f32, ((1.0 - OWN) / HOPS as f64) as f32);
-    sum.iter_mut().zip(&rows).for_each(|(sum, row)| *sum = share * row + each * *sum);
-    let smooth = candidate("sixteen hops", Hops::ssgc(HOPS, OWN), &sum, size, Some(&halves));
-    let two = two.unwrap_or_else(|| unreachable!("there are more than two hops"));
-    let evidence = Evidence {
-        own: halves.mean_reliability(&own.map, &own.variances),
-        reliability: halves.mean_reliability(&two.map, &two.variances),
-        dimensions,
+    let agreed = |part: &Candidate| weighted_mean(&reliable, &part.variance);
+    let (own, reliability) = (agreed(&candidates[0]), agreed(&candidates[2]));
+    let weights = match settings.weights {
+        Some(weights) => weights::normalized(weights),
+        None if graph.edges() == 0 => [1.0, 0.0, 0.0, 0.0, 0.0],
+        None => Evidence { own, reliability, dimensions }.weights(),
     };
-    drop((current, sum));
-
-    let candidates = [own, two, smooth];
-    let weights = settings.weights.map_or_else(|| evidence.weights(), weights::normalized);
-    let parts = strongest(&candidates, &weights, settings.width, size);
+    let parts = strongest(&candidates, &weights, settings.width.saturating_mul(WIDER));
     if parts.is_empty() {
         let same = "all nodes have the same features up to their scale, so there is nothing to embed";
         return Err(Error::Input(same.into()));
     }
-    let filtered = Filtered::new(basis, mean, size, parts).balanced(graph, x)?;
-    let named = candidates.iter().zip(weights).map(|(part, weight)| (part.name.to_owned(), weight));
-    let Evidence { reliability, dimensions, .. } = evidence;
-    Ok((filtered, Solution { weights: named.collect(), reliability, dimensions }))
+    let projection = Projection { basis, mean };
+    let filtered = turned(projection, parts, &candidates, &weights, settings.width, graph);
+    let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));
+    Ok((filtered, Solution { weights: named.collect(), own, reliability, dimensions }))
 }
 
 impl Solved {
+    /// Principal axes to look for among so many nodes.
+    fn axes(&self, nodes: usize) -> usize {
+        self.directions.min((nodes / 8).max(64))
+    }
+
     /// Refuses what does not fit: the basis, and a few matrices with a row per node.
     fn check_memory(&self, x: &Features) -> Result<()> {
-        let columns = (self.directions.min(x.cols()) + principal::EXTRA) as u64;
-        let rows = (x.rows() as u64).saturating_mul(5).saturating_add(3 * x.cols() as u64);
-        Budget::default().check_items("solving the model", rows.saturating_mul(columns), 4)
+        let columns = (self.axes(x.rows()).min(x.cols()) + principal::EXTRA) as u64;
+        let rows = (x.rows() as u64).saturating_mul(4).saturating_add(3 * x.cols() as u64);
+        let numbers = rows.saturating_mul(columns).saturating_add(x.rows() as u64 * 4 * POSITIONS as u64);
+        Budget::default().check_items("solving the model", numbers, 4)
     }
 }
 
-/// A filter's principal axes, weighted by the reliability of each if halves of clusters are given.
-fn candidate(
-    name: &'static str,
-    hops: Hops,
+impl Sample {
+    fn of(graph: &Graph) -> Self {
+        let step = graph.nodes().div_ceil(SAMPLE).max(1);
+        let nodes: Vec<u32> = (0..graph.nodes()).step_by(step).map(|node| node as u32).collect();
+        let connected = |&at: &u32| graph.degree(nodes[at as usize]) > 0;
+        let mut found: Vec<u32> = (0..nodes.len() as u32).filter(connected).collect();
+        if found.len() < 2 {
+            found = (0..nodes.len() as u32).collect();
+        }
+        Self { nodes, connected: found }
+    }
+
+    /// The sampled rows.
+    fn rows(&self, rows: &[f32], size: usize) -> Vec<f32> {
+        gather(rows, size, &self.nodes)
+    }
+
+    /// Those of nodes with neighbours, given the sampled rows: nodes without any keep their features as they are, which
+    /// would hide what hops do to the others.
+    fn connected(&self, sampled: &[f32], size: usize) -> Vec<f32> {
+        gather(sampled, size, &self.connected)
+    }
+}
+
+fn gather(rows: &[f32], size: usize, which: &[u32]) -> Vec<f32> {
+    let mut out = zeros(which.len() * size);
+    out.par_chunks_mut(size.max(1)).zip(which).for_each(|(out, &row)| {
+        out.copy_from_slice(&rows[row as usize * size..][..size]);
+    });
+    out
+}
+
+/// The five parts, and the effective dimensions after all hops.
+fn candidates(
+    graph: &Graph,
     rows: &[f32],
     size: usize,
-    halves: Option<&Halves>,
-) -> Candidate {
-    let (mean, covariance) = covariance(rows, size);
-    let (mut variances, mut map) = eigen(&covariance, size);
-    if let Some(halves) = halves {
-        let reliability = halves.reliability(&map);
-        for row in map.chunks_exact_mut(size) {
-            row.iter_mut().zip(&reliability).for_each(|(value, reliable)| *value *= reliable);
-        }
-        variances.iter_mut().zip(&reliability).for_each(|(value, reliable)| *value *= reliable * reliable);
+    reliable: &[f64],
+    sample: &Sample,
+    seed: Seed,
+) -> Result<([Candidate; 5], f64)> {
+    let plain = |source: Source, sampled: Vec<f32>, size: usize| {
+        let (mean, variance) = mean_and_variance(&sample.connected(&sampled, size), size);
+        Candidate { source, rows: sampled, mean, variance, scale: vec![1.0; size] }
+    };
+    let all: Vec<u32> = (0..size as u32).collect();
+    let made = |source: Source| {
+        let sampled = sample.rows(&source.rows(graph, rows, size, &all)?, size);
+        Ok::<_, Error>(plain(source, sampled, size))
+    };
+    let own = plain(Source::Hops(Hops::none()), sample.rows(rows, size), size);
+    let (near, two) = (made(Source::Neighbors)?, made(Source::Hops(Hops::power(2)))?);
+
+    let (smooth, last) = smoothest(graph, rows, size, sample)?;
+    let few = size.min(SMOOTH);
+    let mut smooth = plain(Source::Hops(Hops::ssgc(HOPS, OWN)), smooth, few);
+    smooth.scale = reliable[..few].iter().map(|share| share.sqrt()).collect();
+    let dimensions = effective_dimensions(&sample.connected(&last, few), few);
+
+    let positions = FittedStandIn::new(StandIn::Position, POSITIONS, graph, seed);
+    let found = sample.rows(&positions.of_known(graph)?, POSITIONS);
+    let positions = plain(Source::Positions(positions), found, POSITIONS);
+    Ok(([own, near, two, smooth, positions], dimensions))
+}
+
+/// The sampled rows of the mean over all hops, and of the last hop alone, on the first axes.
+fn smoothest(graph: &Graph, rows: &[f32], size: usize, sample: &Sample) -> Result<(Vec<f32>, Vec<f32>)> {
+    let few = size.min(SMOOTH);
+    let mut current: Vec<f32> = zeros(rows.len() / size * few);
+    current.par_chunks_mut(few).zip(rows.par_chunks(size)).for_each(|(to, row)| to.copy_from_slice(&row[..few]));
+    let (share, each) = (OWN as f32, ((1.0 - OWN) / HOPS as f64) as f32);
+    let mut sum: Vec<f32> = sample.rows(&current, few).iter().map(|value| share * value).collect();
+    let propagation = Propagation::new(graph, Normalization::Symmetric);
+    let mut next = zeros(current.len());
+    let mut last = Vec::new();
+    for _ in 0..HOPS {
+        propagation.hop_into(&current, few, &mut next)?;
+        std::mem::swap(&mut current, &mut next);
+        last = sample.rows(&current, few);
+        sum.iter_mut().zip(&last).for_each(|(sum, value)| *sum += each * value);
     }
-    Candidate { name, hops, variances, map, mean }
+    Ok((sum, last))
+}
+
+fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
+    let total: f64 = weights.iter().sum();
+    let sum: f64 = values.iter().zip(weights).map(|(value, weight)| value * weight).sum();
+    if total > 0.0 { sum / total } else { 0.0 }
 }
 
 /// (Σλ)²/Σλ² of the covariance: how many dimensions rows really have.
@@ -146,31 +227,70 @@ fn effective_dimensions(rows: &[f32], size: usize) -> f64 {
     if squares > 0.0 { trace * trace / squares } else { 0.0 }
 }
 
-/// The strongest axes of all filters, at most so many, each filter scaled to a variance of its weight.
-fn strongest(candidates: &[Candidate], weights: &[f64], width: usize, size: usize) -> Vec<Part> {
-    /// Axes with a smaller share of the variance are rounding errors.
-    const LEAST: f64 = 1e-7;
-    let mut axes: Vec<(f64, usize, usize)> = Vec::new();
-    for (at, (candidate, weight)) in candidates.iter().zip(weights).enumerate() {
-        let total: f64 = candidate.variances.iter().map(|value| value.max(0.0)).sum();
+/// The strongest columns of all parts, at most so many, when each part has a variance of its weight.
+fn strongest(candidates: &[Candidate; 5], weights: &[f64; 5], most: usize) -> Vec<(usize, Part)> {
+    let mut columns: Vec<(f64, usize, usize)> = Vec::new();
+    for (at, (part, weight)) in candidates.iter().zip(weights).enumerate() {
+        let scaled = part.variance.iter().zip(&part.scale).map(|(variance, scale)| variance * scale * scale);
+        let scaled: Vec<f64> = scaled.collect();
+        let total: f64 = scaled.iter().sum();
         let share = |value: f64| if total > 0.0 { weight * value / total } else { 0.0 };
-        axes.extend(candidate.variances.iter().enumerate().map(|(axis, &value)| (share(value), at, axis)));
+        columns.extend(scaled.iter().enumerate().map(|(column, &value)| (share(value), at, column)));
     }
-    axes.retain(|axis| axis.0 > LEAST);
-    axes.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    axes.truncate(width);
-    let part = |(at, (candidate, &weight)): (usize, (&Candidate, &f64))| {
-        let mut kept: Vec<usize> = axes.iter().filter(|axis| axis.1 == at).map(|axis| axis.2).collect();
+    columns.retain(|column| column.0 > LEAST);
+    columns.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    columns.truncate(most);
+    let part = |(at, of): (usize, &Candidate)| {
+        let mut kept: Vec<usize> = columns.iter().filter(|column| column.1 == at).map(|c| c.2).collect();
         kept.sort_unstable();
-        if kept.is_empty() {
-            return None;
-        }
-        let pick = |row: &[f64]| kept.iter().map(|&axis| row[axis] as f32).collect::<Vec<f32>>();
-        let map: Vec<f32> = candidate.map.chunks_exact(size).flat_map(pick).collect();
-        let shift = kept.iter().map(|&axis| {
-            (0..size).map(|row| candidate.mean[row] * candidate.map[row * size + axis]).sum::<f64>() as f32
-        });
-        Some(Part::new(candidate.hops.clone(), map, shift.collect(), weight.sqrt()))
+        let pick = |values: &[f64]| kept.iter().map(|&column| values[column] as f32).collect();
+        let (shift, scale) = (pick(&of.mean), pick(&of.scale));
+        let columns: Vec<u32> = kept.iter().map(|&column| column as u32).collect();
+        (!kept.is_empty()).then(|| (at, Part { source: of.source.clone(), columns, shift, scale }))
     };
-    candidates.iter().zip(weights).enumerate().filter_map(part).collect()
+    candidates.iter().enumerate().filter_map(part).collect()
+}
+
+/// The encoder: all parts on their common principal axes.
+fn turned(
+    projection: Projection,
+    parts: Vec<(usize, Part)>,
+    candidates: &[Candidate; 5],
+    weights: &[f64; 5],
+    width: usize,
+    graph: &Graph,
+) -> Filtered {
+    let wide: usize = parts.iter().map(|(_, part)| part.width()).sum();
+    let nodes = candidates[0].rows.len() / candidates[0].mean.len();
+    let mut all = zeros(nodes * wide);
+    let mut factors = Vec::with_capacity(wide);
+    for (at, part) in &parts {
+        let (first, own, size) = (factors.len(), part.width(), candidates[*at].mean.len());
+        let mut rows = zeros(nodes * own);
+        rows.par_chunks_mut(own).zip(candidates[*at].rows.par_chunks(size)).for_each(|(to, row)| {
+            to.iter_mut().zip(&part.columns).for_each(|(to, &column)| *to = row[column as usize]);
+        });
+        part.scale_rows(&mut rows);
+        let spread: f64 = mean_and_variance(&rows, own).1.iter().sum();
+        let factor = if spread > 1e-12 { (weights[*at] / spread).sqrt() } else { 0.0 };
+        factors.resize(first + own, factor);
+        all.par_chunks_mut(wide).zip(rows.par_chunks(own)).for_each(|(to, row)| {
+            let placed = to[first..first + own].iter_mut().zip(row);
+            placed.for_each(|(to, value)| *to = value * factor as f32);
+        });
+    }
+    let (mean, covariance) = covariance(&all, wide);
+    let (variances, axes) = eigen(&covariance, wide);
+    let kept = variances.iter().take(width).filter(|&&value| value > LEAST * variances[0]).count().max(1);
+    // Classifiers with a fixed regularisation depend on the length, and the noise of a mean over neighbours falls with
+    // the root of their number.
+    let length = (graph.targets().len() as f64 / graph.nodes().max(1) as f64).sqrt().max(1.0);
+    let square: f64 = variances[..kept].iter().map(|value| value.max(0.0)).sum();
+    let scale = if square > 0.0 { length / square.sqrt() } else { 0.0 };
+    let unscaled = |(mean, factor): (&f64, &f64)| if *factor > 0.0 { (mean / factor) as f32 } else { 0.0 };
+    let center = mean.iter().zip(&factors).map(unscaled).collect();
+    let turn = axes.chunks_exact(wide).zip(&factors).flat_map(|(row, factor)| {
+        row[..kept].iter().map(move |value| (value * factor * scale) as f32)
+    });
+    Filtered { turn: turn.collect(), projection, parts: parts.into_iter().map(|(_, part)| part).collect(), center }
 }

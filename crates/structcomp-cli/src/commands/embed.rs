@@ -68,6 +68,10 @@ impl Embed {
             );
         }
         dataset.source.notes.extend(fitted.settings.prepare.note(&dataset));
+        if !fitted.knows(&dataset.graph) {
+            let zero = "this is not the graph that the model was solved on; positions in that graph count as zero here";
+            dataset.source.notes.push(zero.into());
+        }
         let load = lap.time();
         spinner.set_message("embedding the graph".to_owned());
         let (rows, cols) = (dataset.graph.nodes(), fitted.outputs());

@@ -71,10 +71,10 @@ impl EpochReport {
             None => lines.row("clusters", "none".into(), "trained on the full graph".into()),
         }
         if let Some(Solution { weights, .. }) = &self.solution {
-            let filters = weights.iter().filter(|(_, weight)| *weight >= 0.005);
-            let filters: Vec<String> =
-                filters.map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight)).collect();
-            lines.row("filters", grouped(filters.len()), filters.join(", "));
+            let parts = weights.iter().filter(|(_, weight)| *weight >= 0.005);
+            let parts: Vec<String> =
+                parts.map(|(name, weight)| format!("{name} {:.0} %", 100.0 * weight)).collect();
+            lines.row("parts", grouped(parts.len()), parts.join(", "));
             return;
         }
         let Self { loss_first, loss_last, seconds_per_epoch, .. } = self;

@@ -1,41 +1,40 @@
-//! The encoder of a solved model: filters over hops side by side, each with rows of length one.
+//! The encoder of a solved model: what a node's features, its neighbourhood and its position say, side by side.
+
+mod part;
+
+pub(crate) use part::{Part, Source};
 
 use super::ROWS;
-use crate::graph::Hops;
-use crate::matrix::{Sum, View, column_sums, product, sum_of_products};
+use crate::matrix::{Sum, View, product, zeros};
 use crate::nn::first_layer;
 use crate::safetensors::{Tensors, Writer};
-use crate::{Budget, Features, Graph, Normalization, Propagation, Result};
+use crate::{Budget, Features, Graph, Result};
+use part::inverse_root;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Features on a few axes, filtered over hops in several ways, side by side.
+/// Parts side by side, turned to their common axes.
 ///
-/// A row x of the features becomes p = x/‖x‖ · B − m. Each part filters these over its hops, maps them to its axes,
-/// scales them to length one, and shifts and scales them to what the part counts.
+/// A row x of the features becomes p = x/‖x‖ · B − m. Each part makes rows of length one of these, or of positions in
+/// the graph. Side by side they are u, and the embedding is (u − c) T.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filtered {
-    /// B: one row per feature, one column per axis.
-    basis: Vec<f32>,
-    /// m.
-    mean: Vec<f32>,
-    columns: usize,
-    parts: Vec<Part>,
+    pub(crate) projection: Projection,
+    pub(crate) parts: Vec<Part>,
+    /// c.
+    pub(crate) center: Vec<f32>,
+    /// T: one row per column of all parts, one column per output.
+    pub(crate) turn: Vec<f32>,
 }
 
-/// A filter with the axes that it is mapped to.
+/// Features on a few axes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Part {
-    hops: Hops,
-    /// One row per column of the basis, one column per axis.
-    map: Vec<f32>,
-    /// The mean of filtered rows on the axes.
-    shift: Vec<f32>,
-    /// The mean of rows of length one.
-    center: Vec<f32>,
-    /// The factor at the end.
-    scale: f32,
+pub(crate) struct Projection {
+    /// B: one row per feature, one column per axis.
+    pub(crate) basis: Vec<f32>,
+    /// m.
+    pub(crate) mean: Vec<f32>,
 }
 
 /// What is written as text.
@@ -43,114 +42,33 @@ pub(crate) struct Part {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct FilteredNote {
     features: usize,
-    columns: usize,
+    axes: usize,
+    outputs: usize,
     parts: Vec<PartNote>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct PartNote {
-    hops: Hops,
-    width: usize,
-    scale: f32,
+    source: Source,
+    columns: Vec<u32>,
 }
 
-impl Part {
-    /// Not yet centred; `scale` is relative to the other parts.
-    pub(crate) fn new(hops: Hops, map: Vec<f32>, shift: Vec<f32>, scale: f64) -> Self {
-        let center = vec![0.0; shift.len()];
-        Self { hops, map, shift, center, scale: scale as f32 }
+impl Projection {
+    pub(crate) fn columns(&self) -> usize {
+        self.mean.len()
     }
 
-    fn width(&self) -> usize {
-        self.shift.len()
-    }
-
-    /// Rows of length one, from projected features.
-    fn directions(&self, propagation: &Propagation, rows: &[f32], columns: usize) -> Result<Vec<f32>> {
-        let width = self.width();
-        let mut mapped = vec![0.0; rows.len() / columns * width];
-        product(&mut mapped, View::new(rows, columns), View::new(&self.map, width), Sum::Set);
-        if !self.hops.is_none() {
-            mapped = self.hops.of_rows(propagation, &mapped, width)?;
-        }
-        mapped.par_chunks_mut(width).for_each(|row| {
-            row.iter_mut().zip(&self.shift).for_each(|(value, shift)| *value -= shift);
-            let square: f64 = row.iter().map(|&value| value as f64 * value as f64).sum();
-            let inverse = inverse_root(square);
-            row.iter_mut().for_each(|value| *value *= inverse);
-        });
-        Ok(mapped)
-    }
-}
-
-impl Filtered {
-    pub(crate) fn new(basis: Vec<f32>, mean: Vec<f32>, columns: usize, parts: Vec<Part>) -> Self {
-        Self { basis, mean, columns, parts }
-    }
-
-    /// How many features it takes.
-    pub(crate) fn inputs(&self) -> usize {
-        self.basis.len() / self.columns.max(1)
-    }
-
-    /// The dimension of the embedding.
-    pub(crate) fn outputs(&self) -> usize {
-        self.parts.iter().map(Part::width).sum()
-    }
-
-    /// The same with rows that are centred on this graph, each part scaled to what it counts.
-    pub(crate) fn balanced(mut self, graph: &Graph, x: &Features) -> Result<Self> {
-        let rows = self.project(x);
-        let propagation = Propagation::new(graph, Normalization::Symmetric);
-        let count = x.rows().max(1) as f64;
-        // Classifiers with a fixed regularisation depend on the length, and the noise of a mean over neighbours falls
-        // with the root of their number.
-        let length = (graph.targets().len() as f64 / count).sqrt().max(1.0);
-        for part in &mut self.parts {
-            let directions = part.directions(&propagation, &rows, self.columns)?;
-            let mean: Vec<f64> =
-                column_sums(&directions, part.width()).iter().map(|sum| sum / count).collect();
-            let square = sum_of_products(&directions, &directions) / count;
-            let spread = (square - mean.iter().map(|mean| mean * mean).sum::<f64>()).max(0.0).sqrt();
-            part.center = mean.iter().map(|&mean| mean as f32).collect();
-            part.scale *= if spread > 1e-6 { (length / spread) as f32 } else { 0.0 };
-        }
-        Ok(self)
-    }
-
-    /// Runs the filters on the CPU and hands out the embedding block by block, in order.
-    pub(crate) fn run(
-        &self,
-        graph: &Graph,
-        x: &Features,
-        sink: impl FnMut(&[f32]) -> Result<()>,
-    ) -> Result<()> {
-        let propagation = Propagation::new(graph, Normalization::Symmetric);
-        let (nodes, width) = (x.rows(), self.outputs());
-        let rows = self.project(x);
-        let mut all = vec![0.0; nodes * width];
-        let mut first = 0;
-        for part in &self.parts {
-            let directions = part.directions(&propagation, &rows, self.columns)?;
-            let own = part.width();
-            all.par_chunks_mut(width).zip(directions.par_chunks(own)).for_each(|(row, direction)| {
-                let placed = row[first..first + own].iter_mut().zip(direction);
-                placed.zip(&part.center).for_each(|((value, direction), center)| {
-                    *value = (direction - center) * part.scale;
-                });
-            });
-            first += own;
-        }
-        all.chunks(ROWS * width.max(1)).try_for_each(sink)
+    fn inputs(&self) -> usize {
+        self.basis.len() / self.columns().max(1)
     }
 
     /// Every row scaled to length one, projected and centred.
-    fn project(&self, x: &Features) -> Vec<f32> {
-        let mut rows = vec![0.0; x.rows() * self.columns];
-        first_layer::forward(x, &self.basis, self.columns, &mut rows);
+    fn of(&self, x: &Features) -> Vec<f32> {
+        let mut rows = zeros(x.rows() * self.columns());
+        first_layer::forward(x, &self.basis, self.columns(), &mut rows);
         let scale = inverse_lengths(x);
-        rows.par_chunks_mut(self.columns).zip(&scale).for_each(|(row, scale)| {
+        rows.par_chunks_mut(self.columns().max(1)).zip(&scale).for_each(|(row, scale)| {
             row.iter_mut().zip(&self.mean).for_each(|(value, mean)| *value = *value * scale - mean);
         });
         rows
@@ -158,52 +76,111 @@ impl Filtered {
 }
 
 impl Filtered {
+    /// How many features it takes.
+    pub(crate) fn inputs(&self) -> usize {
+        self.projection.inputs()
+    }
+
+    /// The dimension of the embedding.
+    pub(crate) fn outputs(&self) -> usize {
+        self.turn.len() / self.center.len().max(1)
+    }
+
+    /// Whether all of its parts say something about the nodes of this graph.
+    pub(crate) fn knows(&self, graph: &Graph) -> bool {
+        self.parts.iter().all(|part| match &part.source {
+            Source::Positions(positions) => positions.knows(graph),
+            _ => true,
+        })
+    }
+
+    /// Runs the parts on the CPU and hands out the embedding block by block, in order.
+    pub(crate) fn run(
+        &self,
+        graph: &Graph,
+        x: &Features,
+        mut sink: impl FnMut(&[f32]) -> Result<()>,
+    ) -> Result<()> {
+        let (nodes, size) = (x.rows(), self.projection.columns());
+        let (wide, outputs) = (self.center.len(), self.outputs());
+        let rows = self.projection.of(x);
+        let mut all = zeros(nodes * wide);
+        let mut first = 0;
+        for part in &self.parts {
+            let own = part.rows(graph, &rows, size)?;
+            let width = part.width();
+            all.par_chunks_mut(wide).zip(own.par_chunks(width)).for_each(|(row, own)| {
+                let center = &self.center[first..first + width];
+                let placed = row[first..first + width].iter_mut().zip(own).zip(center);
+                placed.for_each(|((value, own), center)| *value = own - center);
+            });
+            first += width;
+        }
+        drop(rows);
+        let mut out = vec![0.0; ROWS.min(nodes) * outputs];
+        for block in all.chunks(ROWS * wide.max(1)) {
+            let out = &mut out[..block.len() / wide * outputs];
+            product(out, View::new(block, wide), View::new(&self.turn, outputs), Sum::Set);
+            sink(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl Filtered {
     pub(crate) fn note(&self) -> FilteredNote {
-        let part = |part: &Part| PartNote { hops: part.hops.clone(), width: part.width(), scale: part.scale };
+        let part = |part: &Part| PartNote { source: part.source.clone(), columns: part.columns.clone() };
         FilteredNote {
             features: self.inputs(),
-            columns: self.columns,
+            axes: self.projection.columns(),
+            outputs: self.outputs(),
             parts: self.parts.iter().map(part).collect(),
         }
     }
 
-    /// The basis is `basis`, the means `mean`; part `i` is `parts.i.map`, `.shift` and `.center`.
+    /// B is `basis`, m `mean`, c `center` and T `turn`; part `i` has `parts.i.shift` and `parts.i.scale`.
     pub(crate) fn write<'a>(&'a self, to: &mut Writer<'a>) {
-        to.single("basis", &[self.inputs(), self.columns], Cow::Borrowed(&self.basis[..]));
-        to.single("mean", &[self.columns], Cow::Borrowed(&self.mean[..]));
+        let Projection { basis, mean } = &self.projection;
+        to.single("basis", &[self.inputs(), mean.len()], Cow::Borrowed(&basis[..]));
+        to.single("mean", &[mean.len()], Cow::Borrowed(&mean[..]));
+        to.single("center", &[self.center.len()], Cow::Borrowed(&self.center[..]));
+        to.single("turn", &[self.center.len(), self.outputs()], Cow::Borrowed(&self.turn[..]));
         for (at, part) in self.parts.iter().enumerate() {
-            let width = part.width();
-            to.single(format!("parts.{at}.map"), &[self.columns, width], Cow::Borrowed(&part.map[..]));
-            to.single(format!("parts.{at}.shift"), &[width], Cow::Borrowed(&part.shift[..]));
-            to.single(format!("parts.{at}.center"), &[width], Cow::Borrowed(&part.center[..]));
+            to.single(format!("parts.{at}.shift"), &[part.width()], Cow::Borrowed(&part.shift[..]));
+            to.single(format!("parts.{at}.scale"), &[part.width()], Cow::Borrowed(&part.scale[..]));
         }
     }
 
     pub(crate) fn read(note: FilteredNote, from: &Tensors) -> Result<Self> {
-        let FilteredNote { features, columns, parts } = note;
-        if features == 0 || columns == 0 || parts.is_empty() || parts.iter().any(|part| part.width == 0) {
-            return Err(from.wrong("has filters without axes"));
+        let FilteredNote { features, axes, outputs, parts } = note;
+        let empty = parts.is_empty() || parts.iter().any(|part| part.columns.is_empty());
+        if features == 0 || axes == 0 || outputs == 0 || empty {
+            return Err(from.wrong("has parts without columns"));
         }
-        if parts.iter().any(|part| part.hops.check().is_err() || !part.scale.is_finite()) {
-            return Err(from.wrong("has invalid hops"));
-        }
-        let widths = parts.iter().fold(features as u64, |sum, part| sum.saturating_add(part.width as u64));
-        Budget::default().check_items("the weights", widths.saturating_mul(columns as u64), 4)?;
+        let wide: usize = parts.iter().map(|part| part.columns.len()).sum();
+        let numbers = (features as u64).saturating_mul(axes as u64);
+        let numbers = numbers.saturating_add((wide as u64).saturating_mul(outputs as u64));
+        Budget::default().check_items("the weights", numbers, 4)?;
         let part = |(at, note): (usize, PartNote)| {
-            let own = |name: &str, shape: &[usize]| from.single(&format!("parts.{at}.{name}"), shape);
-            Ok(Part {
-                map: own("map", &[columns, note.width])?,
-                shift: own("shift", &[note.width])?,
-                center: own("center", &[note.width])?,
-                hops: note.hops,
-                scale: note.scale,
-            })
+            let (fits, size) = match &note.source {
+                Source::Hops(hops) => (hops.check().is_ok(), axes),
+                Source::Neighbors => (true, axes),
+                Source::Positions(positions) => (true, positions.width()),
+            };
+            if !fits || note.columns.iter().any(|&column| column as usize >= size) {
+                return Err(from.wrong("has invalid hops or columns"));
+            }
+            let own = |name: &str| from.single(&format!("parts.{at}.{name}"), &[note.columns.len()]);
+            Ok(Part { shift: own("shift")?, scale: own("scale")?, source: note.source, columns: note.columns })
         };
         Ok(Self {
-            basis: from.single("basis", &[features, columns])?,
-            mean: from.single("mean", &[columns])?,
-            columns,
+            projection: Projection {
+                basis: from.single("basis", &[features, axes])?,
+                mean: from.single("mean", &[axes])?,
+            },
             parts: parts.into_iter().enumerate().map(part).collect::<Result<_>>()?,
+            center: from.single("center", &[wide])?,
+            turn: from.single("turn", &[wide, outputs])?,
         })
     }
 }
@@ -216,8 +193,4 @@ pub(crate) fn inverse_lengths(x: &Features) -> Vec<f32> {
         Features::Sparse(x) => inverse_root(square(x.row(row).1)),
     };
     (0..x.rows()).into_par_iter().map(of).collect()
-}
-
-fn inverse_root(square: f64) -> f32 {
-    if square > 1e-30 && square.is_finite() { (1.0 / square.sqrt()) as f32 } else { 0.0 }
 }

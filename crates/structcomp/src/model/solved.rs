@@ -2,8 +2,8 @@
 //!
 //! CCA-SSG with a linear encoder looks for directions of feature space in which two views of a cluster agree. For a
 //! linear encoder this needs no training: [`crate::solve`] projects the features on their principal axes, filters
-//! them over hops, and weights each axis by how reliably two halves of a cluster agree on it. No epochs, no learning
-//! rate, no threshold.
+//! them over hops, and weights axes and filters by how reliably two halves of a cluster agree. No epochs, no learning
+//! rate.
 
 use super::{Blueprint, Compared, Contrastive, Objective};
 use crate::{Error, Result};
@@ -15,17 +15,18 @@ use serde::{Deserialize, Serialize};
 pub struct Solved {
     /// The embedding dimension at most; it is smaller where fewer directions carry anything.
     pub width: usize,
-    /// Principal axes of the features that are kept.
+    /// Principal axes of the features at most; there is one for every eight nodes at most, but 64 in small graphs.
     pub directions: usize,
     /// How often clusters are split into halves to estimate reliability.
     pub draws: usize,
-    /// How much the features themselves, two hops and sixteen hops count; chosen without labels unless given.
-    pub weights: Option<[f64; 3]>,
+    /// How much the features themselves, neighbours, two hops, sixteen hops and positions in the graph count; chosen
+    /// without labels unless given.
+    pub weights: Option<[f64; 5]>,
 }
 
 impl Default for Solved {
     fn default() -> Self {
-        Self { width: 256, directions: 256, draws: 4, weights: None }
+        Self { width: 256, directions: 512, draws: 4, weights: None }
     }
 }
 
@@ -42,12 +43,12 @@ impl Contrastive for Solved {
         within("width", self.width, 4096)?;
         within("directions", self.directions, 4096)?;
         within("draws", self.draws, 1000)?;
-        let counts = |weights: [f64; 3]| {
+        let counts = |weights: [f64; 5]| {
             weights.iter().all(|&weight| (0.0..=1e6).contains(&weight)) && weights.iter().sum::<f64>() > 0.0
         };
         match self.weights {
             Some(weights) if !counts(weights) => Err(Error::Input(format!(
-                "weights must be three numbers of 0 or more, not all 0, not {weights:?}"
+                "weights must be five numbers of 0 or more, not all 0, not {weights:?}"
             ))),
             _ => Ok(()),
         }

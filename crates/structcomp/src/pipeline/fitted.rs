@@ -6,7 +6,7 @@ use crate::encoder::{Encoder, FittedEncoder};
 use crate::plan::Plan;
 use crate::prepare::Prepared;
 use crate::solve::Solution;
-use crate::{Dataset, Dense, Error, Features, Partition, Partitioning, Result};
+use crate::{Dataset, Dense, Error, Features, Graph, Partition, Partitioning, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -113,6 +113,15 @@ impl Fitted {
     /// Whether a dataset has the graph that the model was trained on.
     pub fn saw(&self, data: &Dataset) -> bool {
         self.trained_on.graph == format!("{:032x}", data.graph.fingerprint())
+    }
+
+    /// Whether all of the embedding means something on this graph. Where a solved model includes positions in its graph,
+    /// only the nodes of that graph have any, and new nodes after them; nodes of other graphs have zeros in their place.
+    pub fn knows(&self, graph: &Graph) -> bool {
+        match &self.encoder {
+            FittedEncoder::Layers(_) => true,
+            FittedEncoder::Filters(filtered) => filtered.knows(graph),
+        }
     }
 
     /// The same encoder with its initial weights, finished on this dataset: a control. A solved model has none.

@@ -21,11 +21,7 @@ pub(super) struct Association<'g> {
 
 impl<'g> Association<'g> {
     pub(super) fn new(graph: &'g Graph) -> Self {
-        let degree = |node: u32| match graph.edge_weights(node) {
-            Some(weights) => weights.iter().map(|&weight| weight as f64).sum(),
-            None => graph.degree(node) as f64,
-        };
-        let degrees: Vec<f64> = (0..graph.nodes() as u32).into_par_iter().map(degree).collect();
+        let degrees: Vec<f64> = (0..graph.nodes() as u32).into_par_iter().map(|node| graph.weighted_degree(node)).collect();
         let half = degrees.iter().sum::<f64>().sqrt();
         // Without neighbours the logarithm is infinite, and never used.
         let logs = degrees.into_par_iter().map(|degree| (degree / half).ln() as f32).collect();

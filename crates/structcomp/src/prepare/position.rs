@@ -113,10 +113,7 @@ struct Trivial {
 impl Trivial {
     fn new(graph: &Graph) -> Self {
         let components = graph.components();
-        let weight = |node: u32| match graph.edge_weights(node) {
-            Some(weights) => 1.0 + weights.iter().map(|&weight| weight as f64).sum::<f64>(),
-            None => 1.0 + graph.degree(node) as f64,
-        };
+        let weight = |node: u32| 1.0 + graph.weighted_degree(node);
         let mut total = vec![0.0; components.count()];
         for (node, &c) in components.of().iter().enumerate() {
             total[c as usize] += weight(node as u32);

@@ -1,6 +1,7 @@
 //! Substitute features for graphs without any, computed from the graph alone.
 
 use super::position::positions;
+use crate::matrix::zeros;
 use crate::{Csr, Dense, Error, Features, Graph, Result, Seed};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -36,15 +37,60 @@ pub(crate) struct FittedStandIn {
     seed: u64,
     /// The largest degree of the graph it was fitted on, which sets the scale of degrees.
     largest_degree: usize,
-    /// A fingerprint of that graph.
+    /// The number of nodes and a fingerprint of that graph.
+    nodes: usize,
     graph: String,
 }
 
 impl FittedStandIn {
-    pub(super) fn new(kind: StandIn, width: usize, graph: &Graph, seed: Seed) -> Self {
+    pub(crate) fn new(kind: StandIn, width: usize, graph: &Graph, seed: Seed) -> Self {
         let largest = (0..graph.nodes() as u32).into_par_iter().map(|v| graph.degree(v)).max();
-        let fingerprint = format!("{:032x}", graph.fingerprint());
-        Self { kind, width, seed: seed.0, largest_degree: largest.unwrap_or(0), graph: fingerprint }
+        let (largest_degree, nodes) = (largest.unwrap_or(0), graph.nodes());
+        Self { kind, width, seed: seed.0, largest_degree, nodes, graph: fingerprint(graph) }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    fn is_of(&self, graph: &Graph) -> bool {
+        self.graph == fingerprint(graph)
+    }
+
+    /// The graph it was fitted on, if `graph` is that one with further nodes after its own.
+    fn before_growth(&self, graph: &Graph) -> Result<Option<Graph>> {
+        if graph.nodes() <= self.nodes {
+            return Ok(None);
+        }
+        let first: Vec<u32> = (0..self.nodes as u32).collect();
+        Ok(Some(graph.induced(&first)?).filter(|first| self.is_of(first)))
+    }
+
+    /// Whether it says anything about the nodes of this graph.
+    pub(crate) fn knows(&self, graph: &Graph) -> bool {
+        self.is_of(graph) || matches!(self.before_growth(graph), Ok(Some(_)))
+    }
+
+    /// Positions in the graph that it was fitted on. A new node of that graph is where its neighbours are on average;
+    /// nodes of other graphs are nowhere, and have zeros.
+    pub(crate) fn of_known(&self, graph: &Graph) -> Result<Vec<f32>> {
+        let (width, seed) = (self.width, Seed(self.seed));
+        if self.is_of(graph) {
+            return positions(graph, width, seed);
+        }
+        let Some(before) = self.before_growth(graph)? else { return Ok(zeros(graph.nodes() * width)) };
+        let mut all = positions(&before, width, seed)?;
+        let known = |&&node: &&u32| (node as usize) < self.nodes;
+        for node in self.nodes..graph.nodes() {
+            let mut row = vec![0.0; width];
+            let near: Vec<u32> = graph.neighbors(node as u32).iter().filter(known).copied().collect();
+            for &other in &near {
+                let other = &all[other as usize * width..][..width];
+                row.iter_mut().zip(other).for_each(|(sum, value)| *sum += value / near.len() as f32);
+            }
+            all.extend(row);
+        }
+        Ok(all)
     }
 
     /// Features for each node of `graph`. Only degrees mean the same on every graph: coordinates of one graph
@@ -54,7 +100,7 @@ impl FittedStandIn {
         if width == 0 {
             return Err(Error::Input("stand-in features need a width of at least 1".into()));
         }
-        if self.kind != StandIn::Degree && self.graph != format!("{:032x}", graph.fingerprint()) {
+        if self.kind != StandIn::Degree && !self.is_of(graph) {
             return Err(Error::Input(format!(
                 "the model was fitted on a graph without features ({} stood in for them), and these mean nothing \
                  on another graph; use the degree stand-in, or give both graphs features",
@@ -68,6 +114,10 @@ impl FittedStandIn {
             }
         }
     }
+}
+
+fn fingerprint(graph: &Graph) -> String {
+    format!("{:032x}", graph.fingerprint())
 }
 
 impl StandIn {

@@ -1,93 +1,108 @@
-//! How reliable a direction is: how well two random halves of every cluster agree on it.
+//! How reliable a column is: how well two random halves of every cluster agree on it.
 
-use crate::{Compressed, Dense, DropMember, Features, Partition, Result, Seed};
+use crate::{Graph, Partition, Seed};
+use rand::RngExt;
+use rayon::prelude::*;
 
-/// Products of the means of halves of clusters, summed over clusters and draws.
-pub(super) struct Halves {
+/// Clusters per task.
+const CLUSTERS: usize = 128;
+
+/// Sums over pairs of half means a and b, column by column.
+struct Sums {
+    pairs: f64,
+    means: Vec<f64>,
+    squares: Vec<f64>,
+    products: Vec<f64>,
+}
+
+/// 2 Σ ab / Σ (a² + b²) for the centred means a and b of two halves of a cluster, cut to [0, 1], for every column: the
+/// share of a cluster mean that is signal.
+///
+/// Nodes without neighbours are left out: they are in a cluster with nodes that they have nothing to do with.
+pub(super) fn reliability(
+    rows: &[f32],
     size: usize,
-    /// Σ (aᵀb + bᵀa)/2 for centred half means a and b.
-    between: Vec<f64>,
-    /// Σ (aᵀa + bᵀb)/2.
-    within: Vec<f64>,
-}
-
-impl Halves {
-    /// Draws halves of all clusters with two members or more.
-    pub(super) fn draw(
-        rows: &[f32],
-        size: usize,
-        partition: &Partition,
-        draws: usize,
-        seed: Seed,
-    ) -> Result<Self> {
-        let nodes = rows.len() / size.max(1);
-        let x = Features::Dense(Dense::new(nodes, size, rows.to_vec())?);
-        let compressed = Compressed::new(&x, partition)?;
-        let all = compressed.features().to_dense();
-        let mut halves = Self { size, between: vec![0.0; size * size], within: vec![0.0; size * size] };
-        for draw in 0..draws {
-            let kept = compressed.drop_member(DropMember::Half, seed, draw)?.to_dense();
-            let (first, second) = both(&all, &kept, partition);
-            halves.add(&first, &second);
-        }
-        Ok(halves)
-    }
-
-    fn add(&mut self, a: &[f32], b: &[f32]) {
-        let size = self.size;
-        // The covariances of a + b and a - b hold all that is needed.
-        let sums: Vec<f32> = a.iter().zip(b).map(|(a, b)| a + b).collect();
-        let differences: Vec<f32> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-        let ((_, sums), (_, differences)) =
-            (super::covariance(&sums, size), super::covariance(&differences, size));
-        for at in 0..size * size {
-            self.between[at] += (sums[at] - differences[at]) / 4.0;
-            self.within[at] += (sums[at] + differences[at]) / 4.0;
-        }
-    }
-
-    /// 2 Σ ab / Σ (a² + b²), cut to [0, 1], for each column of a square matrix of directions: the share of a cluster
-    /// mean that is signal.
-    pub(super) fn reliability(&self, directions: &[f64]) -> Vec<f64> {
-        let size = self.size;
-        let form = |matrix: &[f64]| -> Vec<f64> {
-            let product = crate::matrix::multiply(matrix, directions, size);
-            let mut sums = vec![0.0; size];
-            for (product, direction) in product.chunks_exact(size).zip(directions.chunks_exact(size)) {
-                for ((sum, product), direction) in sums.iter_mut().zip(product).zip(direction) {
-                    *sum += product * direction;
-                }
+    graph: &Graph,
+    partition: &Partition,
+    draws: usize,
+    seed: Seed,
+) -> Vec<f64> {
+    let ids: Vec<u32> = (0..partition.clusters() as u32).collect();
+    let partial = |clusters: &[u32]| {
+        let mut sums = Sums::new(size);
+        let mut halves = [vec![0f64; size], vec![0f64; size]];
+        for &cluster in clusters {
+            let connected = |&&node: &&u32| graph.degree(node) > 0;
+            let members: Vec<u32> = partition.members(cluster).iter().filter(connected).copied().collect();
+            if members.len() < 2 {
+                continue;
             }
-            sums
-        };
-        let (between, within) = (form(&self.between), form(&self.within));
-        let share = |(between, within): (&f64, &f64)| {
-            if *within > 0.0 { (between / within).clamp(0.0, 1.0) } else { 0.0 }
-        };
-        between.iter().zip(&within).map(share).collect()
-    }
-
-    /// The mean reliability of directions, each weighted by its variance.
-    pub(super) fn mean_reliability(&self, directions: &[f64], variances: &[f64]) -> f64 {
-        let total: f64 = variances.iter().sum();
-        let reliable: f64 =
-            self.reliability(directions).iter().zip(variances).map(|(share, value)| share * value).sum();
-        if total > 0.0 { reliable / total } else { 0.0 }
-    }
+            for draw in 0..draws {
+                let (first, second) = split(members.clone(), seed, draw, cluster);
+                mean(&mut halves[0], &first, rows, size);
+                mean(&mut halves[1], &second, rows, size);
+                sums.add(&halves[0], &halves[1]);
+            }
+        }
+        sums
+    };
+    let parts: Vec<Sums> = ids.par_chunks(CLUSTERS).map(partial).collect();
+    let mut total = Sums::new(size);
+    parts.iter().for_each(|part| total.merge(part));
+    total.shares()
 }
 
-/// The means of the kept half and of the other half, for clusters with two members or more.
-fn both(all: &Dense, kept: &Dense, partition: &Partition) -> (Vec<f32>, Vec<f32>) {
-    let (mut first, mut second) = (Vec::new(), Vec::new());
-    for cluster in 0..partition.clusters() {
-        let members = partition.members(cluster as u32).len();
-        if members < 2 {
-            continue;
-        }
-        let (many, few) = (members as f32, (members / 2) as f32);
-        first.extend_from_slice(kept.row(cluster));
-        let rest = all.row(cluster).iter().zip(kept.row(cluster));
-        second.extend(rest.map(|(all, kept)| (many * all - few * kept) / (many - few)));
+/// Half of the members, rounded down, drawn without replacement, and the others.
+fn split(mut members: Vec<u32>, seed: Seed, draw: usize, cluster: u32) -> (Vec<u32>, Vec<u32>) {
+    let mut rng = seed.stream_at("halves", (draw as u64) << 32 | cluster as u64);
+    let half = members.len() / 2;
+    for at in 0..half {
+        let other = rng.random_range(at..members.len());
+        members.swap(at, other);
     }
-    (first, second)
+    let rest = members.split_off(half);
+    (members, rest)
+}
+
+fn mean(out: &mut [f64], members: &[u32], rows: &[f32], size: usize) {
+    out.fill(0.0);
+    for &node in members {
+        let row = &rows[node as usize * size..][..size];
+        out.iter_mut().zip(row).for_each(|(sum, &value)| *sum += value as f64);
+    }
+    out.iter_mut().for_each(|sum| *sum /= members.len() as f64);
+}
+
+impl Sums {
+    fn new(size: usize) -> Self {
+        let zeros = || vec![0.0; size];
+        Self { pairs: 0.0, means: zeros(), squares: zeros(), products: zeros() }
+    }
+
+    fn add(&mut self, a: &[f64], b: &[f64]) {
+        self.pairs += 1.0;
+        for (at, (a, b)) in a.iter().zip(b).enumerate() {
+            self.means[at] += (a + b) / 2.0;
+            self.squares[at] += (a * a + b * b) / 2.0;
+            self.products[at] += a * b;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.pairs += other.pairs;
+        let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        add(&mut self.means, &other.means);
+        add(&mut self.squares, &other.squares);
+        add(&mut self.products, &other.products);
+    }
+
+    fn shares(&self) -> Vec<f64> {
+        let share = |((mean, square), product): ((&f64, &f64), &f64)| {
+            let center = mean * mean / self.pairs.max(1.0);
+            let (within, between) = (square - center, product - center);
+            // What is left of a constant column is rounding.
+            if within > 1e-12 * square { (between / within).clamp(0.0, 1.0) } else { 0.0 }
+        };
+        self.means.iter().zip(&self.squares).zip(&self.products).map(share).collect()
+    }
 }

@@ -1,8 +1,7 @@
-//! Tests of the solved model: the axes against exact ones, reliability against its definition, and graphs at the
-//! edge of what makes sense.
+//! Tests of the solved model: the axes against exact ones, reliability against its definition, positions on other
+//! graphs, and graphs at the edge of what makes sense.
 
 use super::principal;
-use super::reliability::Halves;
 use super::*;
 use crate::data::Synthetic;
 use crate::random::normal;
@@ -93,9 +92,12 @@ fn reliability_is_the_share_of_a_cluster_mean_that_is_signal() {
         .collect();
     let partition =
         Partition::new((0..nodes as u32).map(|v| v / members as u32).collect::<Vec<_>>()).unwrap();
-    let halves = Halves::draw(&rows, 3, &partition, 4, Seed(0)).unwrap();
-    let identity = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-    let found = halves.reliability(&identity);
+    // Every node but the first has a neighbour; what nodes without any say does not count.
+    let path: Vec<(u32, u32)> = (2..nodes as u32).map(|v| (v - 1, v)).collect();
+    let graph = Graph::from_edges(nodes, &path).unwrap();
+    let mut rows = rows;
+    rows[..3].fill(1e6);
+    let found = reliability(&rows, 3, &graph, &partition, 4, Seed(0));
     // The variance of half a cluster's mean: 1/4 of signal and 1/4 of noise.
     for (found, expected) in found.iter().zip([1.0, 0.0, 0.5]) {
         assert!((found - expected).abs() < 0.04, "{found} and {expected}");
@@ -137,6 +139,28 @@ fn rows_are_centred_and_as_long_as_the_root_of_the_mean_degree() {
     assert!(mean.iter().all(|mean| mean.abs() < 1e-4));
     let weights: f64 = fitted.solution.unwrap().weights.iter().map(|(_, weight)| weight).sum();
     assert!((weights - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn positions_carry_over_to_new_nodes_and_not_to_other_graphs() {
+    let data = demo();
+    let model = Solved { weights: Some([0.0, 0.0, 0.0, 0.0, 1.0]), ..Solved::default() };
+    let training = Training { model: Model::Solved(model), ..Training::default() };
+    let fitted = StructComp { training, ..StructComp::default() }.fit(&data).unwrap();
+    let (z, nodes) = (fitted.embed(&data).unwrap(), data.graph.nodes() as u32);
+    assert!(fitted.knows(&data.graph));
+    // A new node next to one other is where that one is.
+    let x = data.features.as_ref().unwrap();
+    let new = crate::NewNodes { features: x.select(&[7]), edges: vec![(nodes, 7)] };
+    let added = fitted.embed_new(&data, &new).unwrap();
+    let gap = added.row(0).iter().zip(z.row(7)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(gap < 1e-3, "{gap}");
+    // In another graph all nodes are nowhere: they have the same row.
+    let edges: Vec<(u32, u32)> = data.graph.edge_iter().skip(1).collect();
+    let other = Graph::from_edges(nodes as usize, &edges).unwrap();
+    assert!(!fitted.knows(&other));
+    let rows = fitted.embed(&Dataset::in_memory("other", other, Some(x.clone()))).unwrap();
+    assert!(rows.values().chunks(rows.cols()).all(|row| row == rows.row(0)));
 }
 
 #[test]
@@ -185,8 +209,8 @@ fn settings_that_make_no_sense_are_refused() {
         Solved { width: 0, ..Solved::default() },
         Solved { directions: 5000, ..Solved::default() },
         Solved { draws: 0, ..Solved::default() },
-        Solved { weights: Some([0.0; 3]), ..Solved::default() },
-        Solved { weights: Some([-1.0, 1.0, 1.0]), ..Solved::default() },
+        Solved { weights: Some([0.0; 5]), ..Solved::default() },
+        Solved { weights: Some([-1.0, 1.0, 1.0, 1.0, 1.0]), ..Solved::default() },
     ] {
         let (_, training, mode) = usual();
         assert!(error(model, training, mode).contains("must be"), "{model:?}");

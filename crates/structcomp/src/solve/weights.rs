@@ -1,37 +1,50 @@
-//! How much each filter counts, decided without labels.
+//! How much each part counts, decided without labels.
 
 /// What is known of a graph and its features.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// The share of the features that two halves of a cluster agree on.
     pub(super) own: f64,
-    /// The share of the two-hop features that two halves of a cluster agree on: near zero where features and edges
-    /// have nothing to do with each other.
+    /// The same for the directions that are left after two hops: near zero where features and edges have nothing to do
+    /// with each other.
     pub(super) reliability: f64,
     /// The effective number of dimensions after sixteen hops: one or two where the graph mixes so fast that many hops
     /// leave nothing but the degrees.
     pub(super) dimensions: f64,
 }
 
-/// Below this reliability, edges count in proportion to it.
-const RELIABLE: f64 = 0.2;
-/// With so many dimensions or fewer, many hops do not count; they count in full from `ENOUGH` on.
-const TOO_FEW: f64 = 2.0;
-const ENOUGH: f64 = 6.0;
+/// Below this reliability of two hops, edges count in proportion to it.
+const RELIABLE: f64 = 0.1;
+/// The range of dimensions, and that of the features' reliability, over which many hops come to count.
+const DIMENSIONS: [f64; 2] = [2.0, 6.0];
+const OWN: [f64; 2] = [0.1, 0.25];
+/// The least weight of the features themselves, of neighbours and of positions.
+const LEAST: [f64; 3] = [0.15, 0.03, 0.08];
+/// What neighbours count where many hops do not.
+const NEAR: f64 = 0.6;
+/// What positions count further where clusters do not agree on the features at all; nothing further from `AGREED` on.
+const POSITION: f64 = 0.3;
+const AGREED: f64 = 0.3;
 
 impl Evidence {
-    /// The weights of the features themselves, of two hops and of sixteen; they sum to one.
-    pub(super) fn weights(self) -> [f64; 3] {
+    /// The weights of the features themselves, of neighbours, of two hops, of sixteen and of positions; they sum to
+    /// one.
+    pub(super) fn weights(self) -> [f64; 5] {
         let edges = (self.reliability / RELIABLE).clamp(0.0, 1.0);
-        let far = ((self.dimensions - TOO_FEW) / (ENOUGH - TOO_FEW)).clamp(0.0, 1.0).powi(2);
-        let near = 1.0 - far * (1.0 - self.reliability);
-        let own = self.own.powi(2) + (1.0 - edges);
-        normalized([own, edges * near, edges * far])
+        let within = |value: f64, [low, high]: [f64; 2]| ((value - low) / (high - low)).clamp(0.0, 1.0);
+        let far = within(self.dimensions, DIMENSIONS).max(within(self.own, OWN)).powi(2);
+        normalized([
+            LEAST[0] + self.own.powi(2) + (1.0 - edges),
+            LEAST[1] + NEAR * edges * (1.0 - far),
+            edges * (1.0 - far * (1.0 - self.reliability)),
+            edges * far,
+            LEAST[2] + POSITION * (1.0 - (self.own / AGREED).min(1.0)),
+        ])
     }
 }
 
 /// Weights that sum to one.
-pub(super) fn normalized(weights: [f64; 3]) -> [f64; 3] {
+pub(super) fn normalized(weights: [f64; 5]) -> [f64; 5] {
     let sum: f64 = weights.iter().sum();
     weights.map(|weight| weight / sum)
 }
@@ -41,17 +54,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn edges_without_meaning_leave_the_features_alone() {
+    fn edges_without_meaning_leave_the_features_and_positions() {
         let weights = Evidence { own: 0.0, reliability: 0.0, dimensions: 10.0 }.weights();
-        assert_eq!(weights, [1.0, 0.0, 0.0]);
+        assert!(weights[0] > 0.7 && weights[4] > 0.2, "{weights:?}");
+        assert!(weights[2] == 0.0 && weights[3] == 0.0);
     }
 
     #[test]
-    fn sixteen_hops_count_most_where_they_leave_enough_dimensions() {
-        let many = Evidence { own: 0.3, reliability: 0.5, dimensions: 10.0 }.weights();
-        let few = Evidence { own: 0.3, reliability: 0.5, dimensions: 1.5 }.weights();
-        assert!(many[2] > many[1] && few[1] > few[2]);
-        for weights in [many, few] {
+    fn sixteen_hops_count_most_where_they_leave_dimensions_or_clusters_agree() {
+        let many = Evidence { own: 0.1, reliability: 0.5, dimensions: 10.0 }.weights();
+        let alike = Evidence { own: 0.4, reliability: 0.5, dimensions: 1.5 }.weights();
+        let few = Evidence { own: 0.1, reliability: 0.5, dimensions: 1.5 }.weights();
+        assert!(many[3] > many[2] && alike[3] > alike[2] && few[3] == 0.0 && few[1] > many[1]);
+        for weights in [many, alike, few] {
             assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         }
     }

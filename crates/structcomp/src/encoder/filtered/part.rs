@@ -1,0 +1,137 @@
+//! A part of a solved encoder: rows from one source, each of length one.
+
+use crate::graph::Hops;
+use crate::matrix::zeros;
+use crate::prepare::FittedStandIn;
+use crate::{Graph, Normalization, Propagation, Result};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Where the rows of a part come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Source {
+    /// Projected features after some hops.
+    Hops(Hops),
+    /// The mean of the neighbours' projected features, without a node's own.
+    Neighbors,
+    /// Positions in the graph that the model was solved on.
+    Positions(FittedStandIn),
+}
+
+/// Some columns of a source, shifted, scaled, and then with rows of length one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) source: Source,
+    pub(crate) columns: Vec<u32>,
+    /// What is subtracted from each column, and the factor then.
+    pub(crate) shift: Vec<f32>,
+    pub(crate) scale: Vec<f32>,
+}
+
+impl Source {
+    /// Some columns of the source, given projected features with `size` columns.
+    pub(crate) fn rows(&self, graph: &Graph, x: &[f32], size: usize, columns: &[u32]) -> Result<Vec<f32>> {
+        let width = columns.len();
+        match self {
+            Self::Hops(hops) => {
+                let own = picked(x, size, columns);
+                match hops.is_none() {
+                    true => Ok(own),
+                    false => {
+                        hops.of_rows(&Propagation::new(graph, Normalization::Symmetric), &own, width)
+                    }
+                }
+            }
+            Self::Neighbors => neighbors(graph, &picked(x, size, columns), width),
+            Self::Positions(positions) => {
+                Ok(picked(&positions.of_known(graph)?, positions.width(), columns))
+            }
+        }
+    }
+}
+
+impl Part {
+    pub(crate) fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Its rows for every node, given projected features with `size` columns.
+    pub(crate) fn rows(&self, graph: &Graph, x: &[f32], size: usize) -> Result<Vec<f32>> {
+        let mut rows = self.source.rows(graph, x, size, &self.columns)?;
+        self.scale_rows(&mut rows);
+        Ok(rows)
+    }
+
+    /// Shifts, scales, and makes every row as long as one.
+    pub(crate) fn scale_rows(&self, rows: &mut [f32]) {
+        rows.par_chunks_mut(self.width().max(1)).for_each(|row| {
+            for ((value, shift), scale) in row.iter_mut().zip(&self.shift).zip(&self.scale) {
+                *value = (*value - shift) * scale;
+            }
+            let inverse = inverse_root(row.iter().map(|&value| value as f64 * value as f64).sum());
+            row.iter_mut().for_each(|value| *value *= inverse);
+        });
+    }
+}
+
+/// Some of the columns.
+fn picked(rows: &[f32], size: usize, columns: &[u32]) -> Vec<f32> {
+    let mut out = zeros(rows.len() / size.max(1) * columns.len());
+    if out.is_empty() {
+        return out;
+    }
+    out.par_chunks_mut(columns.len()).zip(rows.par_chunks(size)).for_each(|(out, row)| {
+        out.iter_mut().zip(columns).for_each(|(out, &column)| *out = row[column as usize]);
+    });
+    out
+}
+
+/// The mean over neighbours; zero for nodes that have none.
+fn neighbors(graph: &Graph, x: &[f32], width: usize) -> Result<Vec<f32>> {
+    let mut out = zeros(x.len());
+    Propagation::new(graph, Normalization::Row).hop_into(x, width, &mut out)?;
+    // That mean includes the node itself.
+    let rows = out.par_chunks_mut(width.max(1)).zip(x.par_chunks(width.max(1)));
+    rows.enumerate().for_each(|(node, (out, x))| {
+        let degree = graph.weighted_degree(node as u32);
+        let (all, own) = match degree > 0.0 {
+            true => (((1.0 + degree) / degree) as f32, (1.0 / degree) as f32),
+            false => (0.0, 0.0),
+        };
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = all * *out - own * x);
+    });
+    Ok(out)
+}
+
+/// One over the root of a number; 0 for what is 0 but for rounding.
+pub(super) fn inverse_root(square: f64) -> f32 {
+    if square > 1e-30 && square.is_finite() { (1.0 / square.sqrt()) as f32 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_do_not_count_the_node_itself() {
+        let graph = Graph::from_edges(4, &[(0, 1), (0, 2)]).unwrap();
+        let x = [100.0, 1.0, 2.0, 50.0];
+        let mean = Source::Neighbors.rows(&graph, &x, 1, &[0]).unwrap();
+        let wanted = [1.5, 100.0, 100.0, 0.0];
+        assert!(mean.iter().zip(wanted).all(|(mean, wanted)| (mean - wanted).abs() < 1e-4), "{mean:?}");
+    }
+
+    #[test]
+    fn rows_have_length_one_after_shift_and_scale() {
+        let part = Part {
+            source: Source::Hops(Hops::none()),
+            columns: vec![2, 0],
+            shift: vec![1.0, 0.0],
+            scale: vec![1.0, 2.0],
+        };
+        let graph = Graph::from_edges(2, &[]).unwrap();
+        let rows = part.rows(&graph, &[2.0, 9.0, 4.0, 0.0, 9.0, 1.0], 3).unwrap();
+        assert_eq!(rows, [0.6, 0.8, 0.0, 0.0]);
+    }
+}
