@@ -1,9 +1,10 @@
-"""Fetches a Debian package as a user would, with `apt-get download`, and unpacks it."""
+"""Fetches a package as a user would, from Debian with `apt-get download` or from PyPI with `pip download`, and unpacks it."""
 
 import pathlib
 import subprocess
 import sys
 import tempfile
+import zipfile
 from contextlib import contextmanager
 
 
@@ -18,3 +19,17 @@ def unpacked(package):
         version = subprocess.check_output(["dpkg-deb", "--field", files[0], "Version"], text=True).strip()
         subprocess.run(["dpkg-deb", "--extract", files[0], f"{folder}/files"], check=True)
         yield pathlib.Path(folder) / "files", version
+
+
+@contextmanager
+def from_pypi(package):
+    """The folder with the files of a wheel from PyPI, `NAME==VERSION`."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", folder, package]
+        fetched = subprocess.run(command, capture_output=True, text=True)
+        found = list(pathlib.Path(folder).glob("*.whl"))
+        if fetched.returncode or len(found) != 1:
+            sys.exit(f"cannot fetch {package}:\n{fetched.stderr}")
+        with zipfile.ZipFile(found[0]) as wheel:
+            wheel.extractall(f"{folder}/files")
+        yield pathlib.Path(folder) / "files"
