@@ -64,7 +64,7 @@ def describe(source, a, x, y, classes):
     degree = np.diff(a.indptr)
     u, v = a.nonzero()
     both = (y[u] >= 0) & (y[v] >= 0)
-    same = np.mean(y[u[both]] == y[v[both]])
+    same = np.mean(y[u[both]] == y[v[both]]) if both.any() else np.nan
     sizes = np.bincount(y[y >= 0])
     return (
         f"{source}\n"

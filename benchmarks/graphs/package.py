@@ -1,8 +1,9 @@
-"""Fetches a package as a user would, from Debian with `apt-get download` or from PyPI with `pip download`, and unpacks it."""
+"""Fetches a package as a user would, from Debian (`apt-get download`), PyPI (`pip download`) or npm (`npm pack`), and unpacks it."""
 
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from contextlib import contextmanager
@@ -33,3 +34,16 @@ def from_pypi(package):
         with zipfile.ZipFile(found[0]) as wheel:
             wheel.extractall(f"{folder}/files")
         yield pathlib.Path(folder) / "files"
+
+
+@contextmanager
+def from_npm(package):
+    """The folder with the files of a package from npm, `NAME@VERSION`."""
+    with tempfile.TemporaryDirectory() as folder:
+        fetched = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, capture_output=True, text=True)
+        found = list(pathlib.Path(folder).glob("*.tgz"))
+        if fetched.returncode or len(found) != 1:
+            sys.exit(f"cannot fetch {package}:\n{fetched.stderr}")
+        with tarfile.open(found[0]) as archive:
+            archive.extractall(f"{folder}/files", filter="data")
+        yield pathlib.Path(folder) / "files/package"

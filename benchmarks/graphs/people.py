@@ -1,0 +1,73 @@
+"""The people who maintain Debian's packages, who does so together, what their packages are built with, and their main field.
+
+Nodes are people named as maintainers or uploaders of source packages of Debian 12, numbered, without names. Edges join two who
+maintain the same package, unless it has more than ten. Features are the words in the names of their packages and of what these are
+built with, TF-IDF. The label is the section in which most of their packages are.
+
+usage: people.py FOLDER    needs a line "deb-src" for bookworm main, or else fetches its list of sources for itself
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from itertools import combinations
+
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from folder import write
+
+LINE = "deb-src http://deb.debian.org/debian bookworm main\n"
+TEAM = re.compile(r"lists\.|tracker\.|alioth|packages\.debian|\bteam|\bgroup|maintainers|@packages|bugs@|-devel@|-maint@", re.I)
+
+
+def sources():
+    """The list of sources, one dictionary each."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "sources.list").write_text(LINE)
+        pathlib.Path(f"{folder}/lists/partial").mkdir(parents=True)
+        own = {"Dir::Etc::SourceList": "sources.list", "Dir::Etc::SourceParts": "none", "Dir::State::Lists": "lists"}
+        options = [part for key, value in own.items() for part in ("-o", f"{key}={folder}/{value}")]
+        subprocess.run(["apt-get", "update", "-q", *options], check=True, capture_output=True)
+        (path,) = pathlib.Path(folder).glob("lists/*_Sources*")
+        text = subprocess.check_output(["/usr/lib/apt/apt-helper", "cat-file", path], text=True)
+    for block in text.strip().split("\n\n"):
+        yield dict(re.findall(r"^([A-Z][\w-]*):[ \t]*((?:.*(?:\n[ \t].*)*))", block, re.M))
+
+
+def people(package):
+    every = f"{package['Maintainer']}, {package.get('Uploaders', '')}".replace("\n", " ")
+    found = re.findall(r"([^,<>]*)<([^<>@\s]+@[^<>\s]+)>", every)
+    return sorted({mail.lower() for name, mail in found if not TEAM.search(f"{name} {mail}")})
+
+
+def words(package):
+    needed = re.sub(r"\([^()]*\)|<[^<>]*>|\[[^\[\]]*\]", " ", package.get("Build-Depends", ""))
+    return set(re.findall(r"[a-z]{2,}", f"{package['Package']} {needed}"))
+
+
+def main(out):
+    holds, sections, pairs = defaultdict(Counter), defaultdict(Counter), set()
+    for package in sources():
+        group = people(package)
+        for mail in group:
+            holds[mail].update(words(package))
+            sections[mail][package.get("Section", "").rpartition("/")[2]] += 1
+        if len(group) <= 10:
+            pairs.update(combinations(group, 2))
+    mails = sorted(holds)
+    number = {mail: k for k, mail in enumerate(mails)}
+    x = TfidfVectorizer(analyzer=lambda one: one.elements(), min_df=5, sublinear_tf=True).fit_transform(holds[mail] for mail in mails)
+    labels = []
+    for mail in mails:
+        (section, most), *rest = sections[mail].most_common()
+        labels.append(section if not rest or rest[0][1] < most else "")
+    edges = [(number[u], number[v]) for u, v in sorted(pairs)]
+    names = [f"person {k + 1}" for k in range(len(mails))]
+    write(out, "list of sources of Debian 12", ("person", "works_with"), names, edges, x, labels, smallest=30)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:]) if len(sys.argv) == 2 else sys.exit(__doc__)
