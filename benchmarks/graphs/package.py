@@ -1,4 +1,4 @@
-"""Fetches a package as a user would, from Debian (`apt-get download`), PyPI (`pip download`) or npm (`npm pack`), and unpacks it."""
+"""Fetches a package as a user would, with `apt-get download`, `pip download` or `npm pack`, and unpacks it."""
 
 import pathlib
 import subprocess

@@ -2,9 +2,9 @@
 
 Nodes are people named as maintainers or uploaders of source packages of Debian 12, numbered, without names. Edges join two who
 maintain the same package, unless it has more than ten. Features are the words in the names of their packages and of what these are
-built with, TF-IDF. The label is the section in which most of their packages are.
+built with, TF-IDF. The label is the section with most of their packages, without sections such as doc.
 
-usage: people.py FOLDER    needs a line "deb-src" for bookworm main, or else fetches its list of sources for itself
+usage: people.py FOLDER
 """
 
 import pathlib
@@ -43,6 +43,12 @@ def people(package):
     return sorted({mail.lower() for name, mail in found if not TEAM.search(f"{name} {mail}")})
 
 
+def fields(package):
+    """The sections of the binary packages. The section of a source is often only "misc"."""
+    lines = [line.split() for line in package.get("Package-List", "").splitlines()]
+    return {line[2].rpartition("/")[2] for line in lines if len(line) > 3} - {"doc", "debug", "oldlibs", "libdevel", "misc"}
+
+
 def words(package):
     needed = re.sub(r"\([^()]*\)|<[^<>]*>|\[[^\[\]]*\]", " ", package.get("Build-Depends", ""))
     return set(re.findall(r"[a-z]{2,}", f"{package['Package']} {needed}"))
@@ -54,16 +60,17 @@ def main(out):
         group = people(package)
         for mail in group:
             holds[mail].update(words(package))
-            sections[mail][package.get("Section", "").rpartition("/")[2]] += 1
+            sections[mail].update(fields(package))
         if len(group) <= 10:
             pairs.update(combinations(group, 2))
     mails = sorted(holds)
     number = {mail: k for k, mail in enumerate(mails)}
-    x = TfidfVectorizer(analyzer=lambda one: one.elements(), min_df=5, sublinear_tf=True).fit_transform(holds[mail] for mail in mails)
+    counted = TfidfVectorizer(analyzer=lambda one: one.elements(), min_df=5, sublinear_tf=True)
+    x = counted.fit_transform(holds[mail] for mail in mails)
     labels = []
     for mail in mails:
-        (section, most), *rest = sections[mail].most_common()
-        labels.append(section if not rest or rest[0][1] < most else "")
+        (section, most), (_, next_most), *_ = [*sections[mail].most_common(2), ("", 0), ("", 0)]
+        labels.append(section if most > next_most else "")
     edges = [(number[u], number[v]) for u, v in sorted(pairs)]
     names = [f"person {k + 1}" for k in range(len(mails))]
     write(out, "list of sources of Debian 12", ("person", "works_with"), names, edges, x, labels, smallest=30)

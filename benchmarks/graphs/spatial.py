@@ -1,4 +1,4 @@
-"""Two graphs of places with numbers as features, from the R package spData: houses sold in Lucas County, and the counties of the USA.
+"""Two graphs of places with numbers as features: houses sold in Lucas County and the counties of the USA, from spData.
 
 houses: nodes are houses, edges join each to its 6 nearest. Features are size, age, rooms, garage, storeys, walls and year of the
 sale, standardised. The label is the fifth of the prices that the house is in.
