@@ -1,7 +1,7 @@
 """Chinese characters (Unihan), which of them are written with the same phonetic part, their English meanings, and their radicals.
 
-Nodes are the characters with a definition and a phonetic class, without marked ones. Edges join characters of the
-same phonetic class, and variants. Features are the words of the definition, TF-IDF. The label is the radical, the part that tells of the meaning, such as water.
+Nodes are the characters with a definition and a phonetic class. Edges join characters of the same phonetic class, and variants.
+Features are the words of the definition, TF-IDF. The label is the radical, the part that tells of the meaning, such as water.
 Characters of the same phonetic class mostly differ in it, so the graph is nearly as heterophilous as random pairs.
 
 usage: characters.py FOLDER [PACKAGE]    PACKAGE is unicode-data=15.0.0-1 unless given
@@ -44,7 +44,7 @@ def main(out, package="unicode-data=15.0.0-1"):
         edges += [(number[u], number[v]) for u, v in pairs]
     # The forms of characters that a definition points to are no words.
     texts = [re.sub(r"U\+\w+", " ", of["kDefinition"][code]) for code in codes]
-    x = TfidfVectorizer(token_pattern=r"\b[a-z]{2,}\b", stop_words="english", min_df=8).fit_transform(texts)
+    x = TfidfVectorizer(token_pattern=r"\b[a-z]{2,}\b", stop_words="english", min_df=5).fit_transform(texts)
     labels = ["radical " + re.match(r"\d+", of["kRSUnicode"][code])[0] for code in codes]
     write(out, f"unicode-data {version}", ("character", "with"), codes, edges, x, labels, smallest=70)
 

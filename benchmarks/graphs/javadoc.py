@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from folder import write
 from package import unpacked
 
-BODY = re.compile(r'<main.*?</main>', re.S)
+BODY = re.compile(r"<main.*?</main>", re.S)
 LINK = re.compile(r'<a href="([^"#:]+\.html)(?:#[^"]*)?"')
 BLOCK = re.compile(r'<div class="block">(.*?)</div>', re.S)
 SILENT = re.compile(r"<(code|pre|a)\b.*?</\1>|<[^<>]*>", re.S)

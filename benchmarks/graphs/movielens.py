@@ -17,11 +17,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from folder import write
 from package import from_pypi
 
-
 GENRES = (
-    ["Documentary", "Children's", "Animation", "Horror", "Western", "Film-Noir", "Musical", "Sci-Fi", "War", "Mystery", "Crime"]
-    + ["Action", "Adventure", "Thriller", "Romance", "Comedy", "Drama"]
-)
+    "Documentary Children's Animation Horror Western Film-Noir Musical Sci-Fi War Mystery Crime Action Adventure Thriller Romance "
+    "Comedy Drama"
+).split()
 
 
 def table(path):

@@ -1,9 +1,9 @@
 """WordNet: meanings of English words, their relations, the words of their glosses, and the lexicographer's file they are in.
 
-Nodes are the meanings of nouns and verbs that have a name of one word in lower case. Edges are all relations
-between them (is a kind of, is part of, opposite, derived from, ...). A meaning without such a name is passed over: those below it
-are joined to the next meaning above it. Features are the words of the gloss without the examples, TF-IDF; the names themselves are no
-features. The label is the lexicographer's file, such as noun.plant or verb.motion.
+Nodes are the meanings of nouns and verbs that have a name of one word in lower case. Edges are all relations between them (is a
+kind of, is part of, opposite, derived from, ...). A meaning without such a name is passed over: those below it are joined to the
+next meaning above it. Features are the words of the gloss without the examples, TF-IDF; the names themselves are no features. The
+label is the lexicographer's file, such as noun.plant or verb.motion.
 
 usage: wordnet.py FOLDER [PACKAGE]    PACKAGE is wordnet-base=1:3.0-37 unless given
 """
