@@ -64,7 +64,7 @@ def test_weights_count_relative_to_each_other(small):
 
 
 def test_features_alone_do_not_see_the_graph(dense):
-    model = StructComp(weights=[1, 0, 0, 0, 0], **SEED).fit(dense)
+    model = StructComp(weights=[1, 0, 0, 0, 0, 0], **SEED).fit(dense)
     alone = model.transform(dense.X, adjacency=np.zeros((300, 300)))
     np.testing.assert_allclose(alone, model.embedding_, atol=1e-5)
 

@@ -8,7 +8,7 @@ mod tests;
 
 pub(crate) use file::EncoderNote;
 pub use filtered::Filtered;
-pub(crate) use filtered::{Part, Projection, Source, inverse_lengths};
+pub(crate) use filtered::{Columns, Part, Projected, Projection, Source, column_products, inverse_root};
 pub use fitted::FittedEncoder;
 pub(crate) use fitted::FittedEncoderNote;
 

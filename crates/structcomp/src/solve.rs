@@ -1,12 +1,14 @@
 //! The solved model: what a node's features, its neighbourhood and its position say, weighted without labels.
 //!
-//! 1. Rows of X are scaled to length one, centred, and projected on their first principal axes: P = XB.
-//! 2. Five [parts](Source) are computed, side by side: P itself, the mean over neighbours, two hops, the mean over
-//!    sixteen hops, and positions in the graph.
+//! 1. Columns of X are scaled, and then rows to length one; they are centred, and projected on their first principal
+//!    axes: P = XB.
+//! 2. Six [parts](Source) are computed, side by side: P itself, the mean over neighbours, two hops, the mean over
+//!    sixteen hops, positions in the graph, and sizes: how many neighbours a node has, and how long its row was.
 //! 3. [`reliability`](reliability::reliability) tells for each axis how well two random halves of a cluster agree. Its
 //!    root weights the axes of the smoothest part.
 //! 4. [`weights`](weights::Evidence) decides without labels how much each part counts.
-//! 5. Rows of each part are scaled to length one, so that neither long documents nor hubs count more than others.
+//! 5. Rows of each part but the sizes are scaled to length one, so that neither long documents nor hubs count more than
+//!    others.
 //! 6. All parts are turned to their common principal axes, of which the strongest are kept.
 
 mod principal;
@@ -17,14 +19,13 @@ mod weights;
 
 pub(crate) use principal::covariance;
 
-use crate::encoder::{Filtered, Part, Projection, Source};
+use crate::encoder::{Filtered, Part, Projected, Projection, Source, inverse_root};
 use crate::graph::Hops;
 use crate::matrix::eigen::eigen;
 use crate::matrix::{mean_and_variance, zeros};
 use crate::model::{Contrastive, Solved};
 use crate::prepare::{FittedStandIn, StandIn};
 use crate::{Budget, Compressed, Error, Features, Graph, Normalization, Propagation, Result, Seed};
-use principal::Principal;
 use rayon::prelude::*;
 use reliability::reliability;
 use weights::Evidence;
@@ -57,7 +58,7 @@ pub struct Solution {
 }
 
 /// The names of the parts, in the order of their weights.
-const NAMES: [&str; 5] = ["features", "neighbours", "two hops", "sixteen hops", "positions"];
+const NAMES: [&str; 6] = ["features", "neighbours", "two hops", "sixteen hops", "positions", "sizes"];
 
 /// A part before its columns are chosen.
 struct Candidate {
@@ -90,17 +91,17 @@ pub(crate) fn solve(
             "the solved model needs at least 2 clusters, but there is 1; ask for more".into(),
         ));
     }
-    let Principal { basis, mean, rows, columns } = principal::of(x, settings.axes(x.rows()), seed)?;
-    let reliable = reliability(&rows, columns, graph, partition, settings.draws, seed);
+    let (projection, x) = principal::of(x, settings.axes(x.rows()), seed);
+    let reliable = reliability(&x.rows, x.columns, graph, partition, settings.draws, seed);
     let sample = Sample::of(graph);
-    let (candidates, dimensions) = candidates(graph, &rows, columns, &reliable, &sample, seed)?;
-    drop(rows);
+    let (candidates, dimensions) = candidates(graph, &x, &reliable, &sample, seed)?;
+    drop(x);
 
     let agreed = |part: &Candidate| weighted_mean(&reliable, &part.variance);
     let (own, reliability) = (agreed(&candidates[0]), agreed(&candidates[2]));
     let weights = match settings.weights {
         Some(weights) => weights::normalized(weights),
-        None if graph.edges() == 0 => [1.0, 0.0, 0.0, 0.0, 0.0],
+        None if graph.edges() == 0 => [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         None => Evidence { own, reliability, dimensions }.weights(),
     };
     let parts = strongest(&candidates, &weights, settings.width.saturating_mul(WIDER));
@@ -108,7 +109,6 @@ pub(crate) fn solve(
         let same = "all nodes have the same features up to their scale, so there is nothing to embed";
         return Err(Error::Input(same.into()));
     }
-    let projection = Projection { basis, mean };
     let filtered = turned(projection, parts, &candidates, &weights, settings.width, graph);
     let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));
     Ok((filtered, Solution { weights: named.collect(), own, reliability, dimensions }))
@@ -161,22 +161,22 @@ fn gather(rows: &[f32], size: usize, which: &[u32]) -> Vec<f32> {
     out
 }
 
-/// The five parts, and the effective dimensions after all hops.
+/// The six parts, and the effective dimensions after all hops.
 fn candidates(
     graph: &Graph,
-    rows: &[f32],
-    size: usize,
+    x: &Projected,
     reliable: &[f64],
     sample: &Sample,
     seed: Seed,
-) -> Result<([Candidate; 5], f64)> {
+) -> Result<([Candidate; 6], f64)> {
+    let (rows, size) = (&x.rows, x.columns);
     let plain = |source: Source, sampled: Vec<f32>, size: usize| {
         let (mean, variance) = mean_and_variance(&sample.connected(&sampled, size), size);
         Candidate { source, rows: sampled, mean, variance, scale: vec![1.0; size] }
     };
     let all: Vec<u32> = (0..size as u32).collect();
     let made = |source: Source| {
-        let sampled = sample.rows(&source.rows(graph, rows, size, &all)?, size);
+        let sampled = sample.rows(&source.rows(graph, x, &all)?, size);
         Ok::<_, Error>(plain(source, sampled, size))
     };
     let own = plain(Source::Hops(Hops::none()), sample.rows(rows, size), size);
@@ -191,14 +191,22 @@ fn candidates(
     let positions = FittedStandIn::new(StandIn::Position, POSITIONS, graph, seed);
     let found = sample.rows(&positions.of_known(graph)?, POSITIONS);
     let positions = plain(Source::Positions(positions), found, POSITIONS);
-    Ok(([own, near, two, smooth, positions], dimensions))
+    let squares: f64 = x.squares.iter().sum();
+    let source = Source::Sizes { mean: squares / x.squares.len().max(1) as f64 };
+    let found = sample.rows(&source.rows(graph, x, &[0, 1])?, 2);
+    let mut sizes = plain(source, found, 2);
+    sizes.scale = sizes.variance.iter().map(|&variance| f64::from(inverse_root(variance))).collect();
+    Ok(([own, near, two, smooth, positions, sizes], dimensions))
 }
 
 /// The sampled rows of the mean over all hops, and of the last hop alone, on the first axes.
 fn smoothest(graph: &Graph, rows: &[f32], size: usize, sample: &Sample) -> Result<(Vec<f32>, Vec<f32>)> {
     let few = size.min(SMOOTH);
     let mut current: Vec<f32> = zeros(rows.len() / size * few);
-    current.par_chunks_mut(few).zip(rows.par_chunks(size)).for_each(|(to, row)| to.copy_from_slice(&row[..few]));
+    current
+        .par_chunks_mut(few)
+        .zip(rows.par_chunks(size))
+        .for_each(|(to, row)| to.copy_from_slice(&row[..few]));
     let (share, each) = (OWN as f32, ((1.0 - OWN) / HOPS as f64) as f32);
     let mut sum: Vec<f32> = sample.rows(&current, few).iter().map(|value| share * value).collect();
     let propagation = Propagation::new(graph, Normalization::Symmetric);
@@ -228,7 +236,7 @@ fn effective_dimensions(rows: &[f32], size: usize) -> f64 {
 }
 
 /// The strongest columns of all parts, at most so many, when each part has a variance of its weight.
-fn strongest(candidates: &[Candidate; 5], weights: &[f64; 5], most: usize) -> Vec<(usize, Part)> {
+fn strongest(candidates: &[Candidate; 6], weights: &[f64; 6], most: usize) -> Vec<(usize, Part)> {
     let mut columns: Vec<(f64, usize, usize)> = Vec::new();
     for (at, (part, weight)) in candidates.iter().zip(weights).enumerate() {
         let scaled = part.variance.iter().zip(&part.scale).map(|(variance, scale)| variance * scale * scale);
@@ -255,8 +263,8 @@ fn strongest(candidates: &[Candidate; 5], weights: &[f64; 5], most: usize) -> Ve
 fn turned(
     projection: Projection,
     parts: Vec<(usize, Part)>,
-    candidates: &[Candidate; 5],
-    weights: &[f64; 5],
+    candidates: &[Candidate; 6],
+    weights: &[f64; 6],
     width: usize,
     graph: &Graph,
 ) -> Filtered {
@@ -289,8 +297,14 @@ fn turned(
     let scale = if square > 0.0 { length / square.sqrt() } else { 0.0 };
     let unscaled = |(mean, factor): (&f64, &f64)| if *factor > 0.0 { (mean / factor) as f32 } else { 0.0 };
     let center = mean.iter().zip(&factors).map(unscaled).collect();
-    let turn = axes.chunks_exact(wide).zip(&factors).flat_map(|(row, factor)| {
-        row[..kept].iter().map(move |value| (value * factor * scale) as f32)
-    });
-    Filtered { turn: turn.collect(), projection, parts: parts.into_iter().map(|(_, part)| part).collect(), center }
+    let turn = axes
+        .chunks_exact(wide)
+        .zip(&factors)
+        .flat_map(|(row, factor)| row[..kept].iter().map(move |value| (value * factor * scale) as f32));
+    Filtered {
+        turn: turn.collect(),
+        projection,
+        parts: parts.into_iter().map(|(_, part)| part).collect(),
+        center,
+    }
 }

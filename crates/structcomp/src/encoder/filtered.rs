@@ -1,23 +1,25 @@
 //! The encoder of a solved model: what a node's features, its neighbourhood and its position say, side by side.
 
+mod columns;
 mod part;
 
-pub(crate) use part::{Part, Source};
+pub(crate) use columns::Columns;
+pub(crate) use part::inverse_root;
+pub(crate) use part::{Part, Projected, Source};
 
 use super::ROWS;
 use crate::matrix::{Sum, View, product, zeros};
 use crate::nn::first_layer;
 use crate::safetensors::{Tensors, Writer};
 use crate::{Budget, Features, Graph, Result};
-use part::inverse_root;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Parts side by side, turned to their common axes.
 ///
-/// A row x of the features becomes p = x/‖x‖ · B − m. Each part makes rows of length one of these, or of positions in
-/// the graph. Side by side they are u, and the embedding is (u − c) T.
+/// A row x of the features becomes p = y/‖y‖ · B − m with y = f (x − s). Each part makes rows of length one of these,
+/// or of what else is known of a node. Side by side they are u, and the embedding is (u − c) T.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filtered {
     pub(crate) projection: Projection,
@@ -31,7 +33,9 @@ pub struct Filtered {
 /// Features on a few axes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Projection {
-    /// B: one row per feature, one column per axis.
+    /// s and f.
+    pub(crate) scaling: Columns,
+    /// diag(f) B: one row per feature, one column per axis.
     pub(crate) basis: Vec<f32>,
     /// m.
     pub(crate) mean: Vec<f32>,
@@ -64,15 +68,29 @@ impl Projection {
     }
 
     /// Every row scaled to length one, projected and centred.
-    fn of(&self, x: &Features) -> Vec<f32> {
-        let mut rows = zeros(x.rows() * self.columns());
-        first_layer::forward(x, &self.basis, self.columns(), &mut rows);
-        let scale = inverse_lengths(x);
-        rows.par_chunks_mut(self.columns().max(1)).zip(&scale).for_each(|(row, scale)| {
-            row.iter_mut().zip(&self.mean).for_each(|(value, mean)| *value = *value * scale - mean);
+    pub(crate) fn of(&self, x: &Features) -> Projected {
+        let columns = self.columns();
+        let mut rows = zeros(x.rows() * columns);
+        first_layer::forward(x, &self.basis, columns, &mut rows);
+        let shift = column_products(&self.scaling.shift, &self.basis, columns);
+        let squares = self.scaling.squares(x);
+        rows.par_chunks_mut(columns.max(1)).zip(&squares).for_each(|(row, &square)| {
+            let scale = inverse_root(square);
+            for ((value, shift), mean) in row.iter_mut().zip(&shift).zip(&self.mean) {
+                *value = (*value - shift) * scale - mean;
+            }
         });
-        rows
+        Projected { rows, columns, squares }
     }
+}
+
+/// The row `left` times a matrix with `size` columns.
+pub(crate) fn column_products(left: &[f32], matrix: &[f32], size: usize) -> Vec<f32> {
+    let mut sums = vec![0f64; size];
+    for (left, row) in left.iter().zip(matrix.chunks_exact(size)) {
+        sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += *left as f64 * value as f64);
+    }
+    sums.into_iter().map(|sum| sum as f32).collect()
 }
 
 impl Filtered {
@@ -101,13 +119,13 @@ impl Filtered {
         x: &Features,
         mut sink: impl FnMut(&[f32]) -> Result<()>,
     ) -> Result<()> {
-        let (nodes, size) = (x.rows(), self.projection.columns());
+        let nodes = x.rows();
         let (wide, outputs) = (self.center.len(), self.outputs());
         let rows = self.projection.of(x);
         let mut all = zeros(nodes * wide);
         let mut first = 0;
         for part in &self.parts {
-            let own = part.rows(graph, &rows, size)?;
+            let own = part.rows(graph, &rows)?;
             let width = part.width();
             all.par_chunks_mut(wide).zip(own.par_chunks(width)).for_each(|(row, own)| {
                 let center = &self.center[first..first + width];
@@ -138,9 +156,11 @@ impl Filtered {
         }
     }
 
-    /// B is `basis`, m `mean`, c `center` and T `turn`; part `i` has `parts.i.shift` and `parts.i.scale`.
+    /// s is `shift`, f `factor`, diag(f) B `basis`, m `mean`, c `center` and T `turn`; part `i` has `parts.i.shift` and `parts.i.scale`.
     pub(crate) fn write<'a>(&'a self, to: &mut Writer<'a>) {
-        let Projection { basis, mean } = &self.projection;
+        let Projection { scaling, basis, mean } = &self.projection;
+        to.single("shift", &[self.inputs()], Cow::Borrowed(&scaling.shift[..]));
+        to.single("factor", &[self.inputs()], Cow::Borrowed(&scaling.factor[..]));
         to.single("basis", &[self.inputs(), mean.len()], Cow::Borrowed(&basis[..]));
         to.single("mean", &[mean.len()], Cow::Borrowed(&mean[..]));
         to.single("center", &[self.center.len()], Cow::Borrowed(&self.center[..]));
@@ -166,15 +186,25 @@ impl Filtered {
                 Source::Hops(hops) => (hops.check().is_ok(), axes),
                 Source::Neighbors => (true, axes),
                 Source::Positions(positions) => (true, positions.width()),
+                Source::Sizes { mean } => (mean.is_finite() && *mean > 0.0, 2),
             };
             if !fits || note.columns.iter().any(|&column| column as usize >= size) {
                 return Err(from.wrong("has invalid hops or columns"));
             }
             let own = |name: &str| from.single(&format!("parts.{at}.{name}"), &[note.columns.len()]);
-            Ok(Part { shift: own("shift")?, scale: own("scale")?, source: note.source, columns: note.columns })
+            Ok(Part {
+                shift: own("shift")?,
+                scale: own("scale")?,
+                source: note.source,
+                columns: note.columns,
+            })
         };
         Ok(Self {
             projection: Projection {
+                scaling: Columns {
+                    shift: from.single("shift", &[features])?,
+                    factor: from.single("factor", &[features])?,
+                },
                 basis: from.single("basis", &[features, axes])?,
                 mean: from.single("mean", &[axes])?,
             },
@@ -183,14 +213,4 @@ impl Filtered {
             turn: from.single("turn", &[wide, outputs])?,
         })
     }
-}
-
-/// One over the length of each row; 0 for rows of zeros.
-pub(crate) fn inverse_lengths(x: &Features) -> Vec<f32> {
-    let square = |values: &[f32]| values.iter().map(|&value| value as f64 * value as f64).sum::<f64>();
-    let of = |row: usize| match x {
-        Features::Dense(x) => inverse_root(square(x.row(row))),
-        Features::Sparse(x) => inverse_root(square(x.row(row).1)),
-    };
-    (0..x.rows()).into_par_iter().map(of).collect()
 }

@@ -21,7 +21,7 @@ pub struct Solved {
     pub draws: usize,
     /// How much the features themselves, neighbours, two hops, sixteen hops and positions in the graph count; chosen
     /// without labels unless given.
-    pub weights: Option<[f64; 5]>,
+    pub weights: Option<[f64; 6]>,
 }
 
 impl Default for Solved {
@@ -43,12 +43,12 @@ impl Contrastive for Solved {
         within("width", self.width, 4096)?;
         within("directions", self.directions, 4096)?;
         within("draws", self.draws, 1000)?;
-        let counts = |weights: [f64; 5]| {
+        let counts = |weights: [f64; 6]| {
             weights.iter().all(|&weight| (0.0..=1e6).contains(&weight)) && weights.iter().sum::<f64>() > 0.0
         };
         match self.weights {
             Some(weights) if !counts(weights) => Err(Error::Input(format!(
-                "weights must be five numbers of 0 or more, not all 0, not {weights:?}"
+                "weights must be six numbers of 0 or more, not all 0, not {weights:?}"
             ))),
             _ => Ok(()),
         }

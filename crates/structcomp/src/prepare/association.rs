@@ -21,7 +21,8 @@ pub(super) struct Association<'g> {
 
 impl<'g> Association<'g> {
     pub(super) fn new(graph: &'g Graph) -> Self {
-        let degrees: Vec<f64> = (0..graph.nodes() as u32).into_par_iter().map(|node| graph.weighted_degree(node)).collect();
+        let degrees: Vec<f64> =
+            (0..graph.nodes() as u32).into_par_iter().map(|node| graph.weighted_degree(node)).collect();
         let half = degrees.iter().sum::<f64>().sqrt();
         // Without neighbours the logarithm is infinite, and never used.
         let logs = degrees.into_par_iter().map(|degree| (degree / half).ln() as f32).collect();

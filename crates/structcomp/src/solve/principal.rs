@@ -3,13 +3,13 @@
 //! Narrow features: the eigenvectors of their covariance. Wide ones: randomised subspace iteration, which reads the
 //! features twice per round.
 
-use crate::encoder::inverse_lengths;
+use crate::encoder::{Columns, Projected, Projection, column_products, inverse_root};
 use crate::matrix::eigen::{eigen, orthonormalizing};
 use crate::matrix::tall::gram;
 use crate::matrix::{Right, Sum, View, column_sums, product};
 use crate::nn::first_layer;
 use crate::random::normal;
-use crate::{Features, Result, Seed};
+use crate::{Features, Seed};
 use rayon::prelude::*;
 
 /// Further directions that speed up convergence.
@@ -19,21 +19,10 @@ const ROUNDS: usize = 2;
 /// Directions with a smaller share of the largest variance are rounding errors.
 const LEAST: f64 = 1e-7;
 
-/// Features on their principal axes.
-pub(super) struct Principal {
-    /// One row per feature, one column per axis.
-    pub(super) basis: Vec<f32>,
-    /// The mean of scaled rows on the axes.
-    pub(super) mean: Vec<f32>,
-    /// One row per node, centred.
-    pub(super) rows: Vec<f32>,
-    /// How many axes there are; at least one.
-    pub(super) columns: usize,
-}
-
-/// The first `count` principal axes at most.
-pub(super) fn of(x: &Features, count: usize, seed: Seed) -> Result<Principal> {
-    let scaled = Scaled::new(x);
+/// The first `count` principal axes at most, but at least one, and the features on them.
+pub(super) fn of(x: &Features, count: usize, seed: Seed) -> (Projection, Projected) {
+    let scaling = Columns::fit(x);
+    let scaled = Scaled::new(x, &scaling);
     let (nodes, width) = (x.rows(), x.cols());
     let size = (count + EXTRA).min(width).min(nodes.max(1));
     let mut span = if size == width { identity(width) } else { random(width, size, seed) };
@@ -57,32 +46,41 @@ pub(super) fn of(x: &Features, count: usize, seed: Seed) -> Result<Principal> {
     };
     let basis = turned(&span);
     let mean = column_products(&scaled.mean, &basis, kept);
-    Ok(Principal { basis, mean, rows: turned(&rows), columns: kept })
+    let projected = Projected { rows: turned(&rows), columns: kept, squares: scaled.squares };
+    let basis = scaling.scaled(&basis, kept);
+    (Projection { scaling, basis, mean }, projected)
 }
 
-/// Rows of features scaled to length one, centred, without being stored.
+/// Features with scaled columns and then rows of length one, centred, without being stored.
 struct Scaled<'a> {
     x: &'a Features,
+    columns: &'a Columns,
+    squares: Vec<f64>,
+    /// One over the length of each row.
     scale: Vec<f32>,
     mean: Vec<f32>,
 }
 
 impl<'a> Scaled<'a> {
-    fn new(x: &'a Features) -> Self {
-        let scale = inverse_lengths(x);
+    fn new(x: &'a Features, columns: &'a Columns) -> Self {
+        let squares = columns.squares(x);
+        let scale: Vec<f32> = squares.iter().map(|&square| inverse_root(square)).collect();
         let mut mean = vec![0.0; x.cols()];
-        first_layer::backward(x, &scale, 1, &mut mean);
+        columns.gather(x, &scale, 1, &mut mean);
         mean.iter_mut().for_each(|mean| *mean /= x.rows().max(1) as f32);
-        Self { x, scale, mean }
+        Self { x, columns, squares, scale, mean }
     }
 
     /// The rows times a matrix with `size` columns.
     fn project(&self, matrix: &[f32], size: usize) -> Vec<f32> {
         let mut out = vec![0.0; self.x.rows() * size];
-        first_layer::forward(self.x, matrix, size, &mut out);
+        let scaled = self.columns.scaled(matrix, size);
+        first_layer::forward(self.x, &scaled, size, &mut out);
+        let shift = column_products(&self.columns.shift, &scaled, size);
         let mean = column_products(&self.mean, matrix, size);
         out.par_chunks_mut(size).zip(&self.scale).for_each(|(row, scale)| {
-            row.iter_mut().zip(&mean).for_each(|(value, mean)| *value = *value * scale - mean);
+            let each = row.iter_mut().zip(&shift).zip(&mean);
+            each.for_each(|((value, shift), mean)| *value = (*value - shift) * scale - mean);
         });
         out
     }
@@ -95,7 +93,7 @@ impl<'a> Scaled<'a> {
             row.iter_mut().for_each(|value| *value *= scale);
         });
         let mut out = vec![0.0; self.x.cols() * size];
-        first_layer::backward(self.x, &weighted, size, &mut out);
+        self.columns.gather(self.x, &weighted, size, &mut out);
         out.par_chunks_mut(size).zip(&self.mean).for_each(|(row, mean)| {
             row.iter_mut().zip(&sums).for_each(|(value, sum)| *value -= (*mean as f64 * sum) as f32);
         });
@@ -128,15 +126,6 @@ pub(crate) fn covariance(rows: &[f32], size: usize) -> (Vec<f64>, Vec<f64>) {
         total.iter_mut().zip(part).for_each(|(total, part)| *total += part as f64 / count);
     }
     (mean, total)
-}
-
-/// The row `left` times a matrix with `size` columns.
-fn column_products(left: &[f32], matrix: &[f32], size: usize) -> Vec<f32> {
-    let mut sums = vec![0f64; size];
-    for (left, row) in left.iter().zip(matrix.chunks_exact(size)) {
-        sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += *left as f64 * value as f64);
-    }
-    sums.into_iter().map(|sum| sum as f32).collect()
 }
 
 fn orthonormalize(columns: &mut Vec<f32>, size: usize) {

@@ -4,6 +4,7 @@
 use super::principal;
 use super::*;
 use crate::data::Synthetic;
+use crate::encoder::Columns;
 use crate::random::normal;
 use crate::{Csr, Dataset, Dense, Model, Partition, Partitioning, StructComp, Training};
 
@@ -12,11 +13,14 @@ fn random(rows: usize, cols: usize, seed: u64) -> Vec<f32> {
     (0..rows * cols).map(|_| normal(&mut rng)).collect()
 }
 
-/// Variances along the principal axes of rows scaled to length one, computed in a plain way.
+/// Variances along the principal axes of rows scaled to length one, after their columns, computed in a plain way.
 fn exact_variances(x: &[f32], cols: usize) -> Vec<f64> {
+    let Columns { shift, factor } =
+        Columns::fit(&Features::Dense(Dense::new(x.len() / cols, cols, x.to_vec()).unwrap()));
     let rows: Vec<Vec<f64>> = x
         .chunks(cols)
         .map(|row| {
+            let row: Vec<f32> = (0..cols).map(|at| (row[at] - shift[at]) * factor[at]).collect();
             let length = row.iter().map(|&v| (v as f64).powi(2)).sum::<f64>().sqrt();
             row.iter().map(|&v| v as f64 / length.max(1e-15)).collect()
         })
@@ -48,7 +52,7 @@ fn principal_axes_are_the_exact_ones_for_narrow_and_wide_features() {
     let exact = exact_variances(&x, cols);
     for kept in [10, 60] {
         let features = Features::Dense(Dense::new(nodes, cols, x.clone()).unwrap());
-        let found = principal::of(&features, kept, Seed(0)).unwrap();
+        let (_, found) = principal::of(&features, kept, Seed(0));
         let (mean, covariance) = covariance(&found.rows, found.columns);
         for axis in 0..10 {
             let variance = covariance[axis * found.columns + axis];
@@ -76,7 +80,7 @@ fn sparse_and_dense_features_have_the_same_axes() {
     }
     let sparse = Features::Sparse(Csr::new(30, offsets, indices, values).unwrap());
     let dense = Features::Dense(Dense::new(80, 30, x).unwrap());
-    let [a, b] = [sparse, dense].map(|x| principal::of(&x, 8, Seed(0)).unwrap());
+    let [a, b] = [sparse, dense].map(|x| principal::of(&x, 8, Seed(0)).1);
     let difference = a.rows.iter().zip(&b.rows).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(difference < 1e-4, "{difference}");
 }
@@ -144,7 +148,7 @@ fn rows_are_centred_and_as_long_as_the_root_of_the_mean_degree() {
 #[test]
 fn positions_carry_over_to_new_nodes_and_not_to_other_graphs() {
     let data = demo();
-    let model = Solved { weights: Some([0.0, 0.0, 0.0, 0.0, 1.0]), ..Solved::default() };
+    let model = Solved { weights: Some([0.0, 0.0, 0.0, 0.0, 1.0, 0.0]), ..Solved::default() };
     let training = Training { model: Model::Solved(model), ..Training::default() };
     let fitted = StructComp { training, ..StructComp::default() }.fit(&data).unwrap();
     let (z, nodes) = (fitted.embed(&data).unwrap(), data.graph.nodes() as u32);
@@ -209,8 +213,8 @@ fn settings_that_make_no_sense_are_refused() {
         Solved { width: 0, ..Solved::default() },
         Solved { directions: 5000, ..Solved::default() },
         Solved { draws: 0, ..Solved::default() },
-        Solved { weights: Some([0.0; 5]), ..Solved::default() },
-        Solved { weights: Some([-1.0, 1.0, 1.0, 1.0, 1.0]), ..Solved::default() },
+        Solved { weights: Some([0.0; 6]), ..Solved::default() },
+        Solved { weights: Some([-1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), ..Solved::default() },
     ] {
         let (_, training, mode) = usual();
         assert!(error(model, training, mode).contains("must be"), "{model:?}");

@@ -18,18 +18,21 @@ const RELIABLE: f64 = 0.1;
 /// The range of dimensions, and that of the features' reliability, over which many hops come to count.
 const DIMENSIONS: [f64; 2] = [2.0, 6.0];
 const OWN: [f64; 2] = [0.1, 0.25];
-/// The least weight of the features themselves, of neighbours and of positions.
-const LEAST: [f64; 3] = [0.15, 0.03, 0.08];
+/// The least weight of the features themselves, of neighbours, of positions and of sizes.
+const LEAST: [f64; 4] = [0.15, 0.03, 0.08, 0.02];
 /// What neighbours count where many hops do not.
 const NEAR: f64 = 0.6;
 /// What positions count further where clusters do not agree on the features at all; nothing further from `AGREED` on.
 const POSITION: f64 = 0.3;
 const AGREED: f64 = 0.3;
+/// What sizes count where clusters do not agree at all; no more than the least from `SIZED` on.
+const SIZES: f64 = 0.1;
+const SIZED: f64 = 0.25;
 
 impl Evidence {
-    /// The weights of the features themselves, of neighbours, of two hops, of sixteen and of positions; they sum to
-    /// one.
-    pub(super) fn weights(self) -> [f64; 5] {
+    /// The weights of the features themselves, of neighbours, of two hops, of sixteen, of positions and of sizes; they
+    /// sum to one.
+    pub(super) fn weights(self) -> [f64; 6] {
         let edges = (self.reliability / RELIABLE).clamp(0.0, 1.0);
         let within = |value: f64, [low, high]: [f64; 2]| ((value - low) / (high - low)).clamp(0.0, 1.0);
         let far = within(self.dimensions, DIMENSIONS).max(within(self.own, OWN)).powi(2);
@@ -39,12 +42,13 @@ impl Evidence {
             edges * (1.0 - far * (1.0 - self.reliability)),
             edges * far,
             LEAST[2] + POSITION * (1.0 - (self.own / AGREED).min(1.0)),
+            LEAST[3].max(SIZES * (1.0 - self.own / SIZED)),
         ])
     }
 }
 
 /// Weights that sum to one.
-pub(super) fn normalized(weights: [f64; 5]) -> [f64; 5] {
+pub(super) fn normalized(weights: [f64; 6]) -> [f64; 6] {
     let sum: f64 = weights.iter().sum();
     weights.map(|weight| weight / sum)
 }
@@ -56,7 +60,7 @@ mod tests {
     #[test]
     fn edges_without_meaning_leave_the_features_and_positions() {
         let weights = Evidence { own: 0.0, reliability: 0.0, dimensions: 10.0 }.weights();
-        assert!(weights[0] > 0.7 && weights[4] > 0.2, "{weights:?}");
+        assert!(weights[0] > 0.6 && weights[4] > 0.2 && weights[5] > 0.05, "{weights:?}");
         assert!(weights[2] == 0.0 && weights[3] == 0.0);
     }
 

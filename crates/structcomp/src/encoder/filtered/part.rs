@@ -17,7 +17,22 @@ pub(crate) enum Source {
     Neighbors,
     /// Positions in the graph that the model was solved on.
     Positions(FittedStandIn),
+    /// The logarithms of two sizes: how many neighbours a node has, and how much its features say, relative to the
+    /// mean of their squared length.
+    Sizes { mean: f64 },
 }
+
+/// Features on their axes.
+pub(crate) struct Projected {
+    /// One row per node.
+    pub(crate) rows: Vec<f32>,
+    pub(crate) columns: usize,
+    /// The squared lengths that rows had before they were scaled to one.
+    pub(crate) squares: Vec<f64>,
+}
+
+/// Squared lengths below this share of their mean hardly differ.
+const SHORT: f64 = 0.05;
 
 /// Some columns of a source, shifted, scaled, and then with rows of length one.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,22 +45,26 @@ pub(crate) struct Part {
 }
 
 impl Source {
-    /// Some columns of the source, given projected features with `size` columns.
-    pub(crate) fn rows(&self, graph: &Graph, x: &[f32], size: usize, columns: &[u32]) -> Result<Vec<f32>> {
+    /// Some columns of the source.
+    pub(crate) fn rows(&self, graph: &Graph, x: &Projected, columns: &[u32]) -> Result<Vec<f32>> {
         let width = columns.len();
         match self {
             Self::Hops(hops) => {
-                let own = picked(x, size, columns);
+                let own = picked(&x.rows, x.columns, columns);
                 match hops.is_none() {
                     true => Ok(own),
-                    false => {
-                        hops.of_rows(&Propagation::new(graph, Normalization::Symmetric), &own, width)
-                    }
+                    false => hops.of_rows(&Propagation::new(graph, Normalization::Symmetric), &own, width),
                 }
             }
-            Self::Neighbors => neighbors(graph, &picked(x, size, columns), width),
-            Self::Positions(positions) => {
-                Ok(picked(&positions.of_known(graph)?, positions.width(), columns))
+            Self::Neighbors => neighbors(graph, &picked(&x.rows, x.columns, columns), width),
+            Self::Positions(positions) => Ok(picked(&positions.of_known(graph)?, positions.width(), columns)),
+            Self::Sizes { mean } => {
+                let sizes = |(node, square): (usize, &f64)| {
+                    let degree = 1.0 + graph.degree(node as u32) as f64;
+                    [degree.ln() as f32, (square / mean + SHORT).ln() as f32]
+                };
+                let sizes: Vec<f32> = x.squares.par_iter().enumerate().flat_map_iter(sizes).collect();
+                Ok(picked(&sizes, 2, columns))
             }
         }
     }
@@ -56,18 +75,22 @@ impl Part {
         self.columns.len()
     }
 
-    /// Its rows for every node, given projected features with `size` columns.
-    pub(crate) fn rows(&self, graph: &Graph, x: &[f32], size: usize) -> Result<Vec<f32>> {
-        let mut rows = self.source.rows(graph, x, size, &self.columns)?;
+    /// Its rows for every node.
+    pub(crate) fn rows(&self, graph: &Graph, x: &Projected) -> Result<Vec<f32>> {
+        let mut rows = self.source.rows(graph, x, &self.columns)?;
         self.scale_rows(&mut rows);
         Ok(rows)
     }
 
-    /// Shifts, scales, and makes every row as long as one.
+    /// Shifts, scales, and makes every row as long as one, unless it tells sizes.
     pub(crate) fn scale_rows(&self, rows: &mut [f32]) {
+        let sizes = matches!(self.source, Source::Sizes { .. });
         rows.par_chunks_mut(self.width().max(1)).for_each(|row| {
             for ((value, shift), scale) in row.iter_mut().zip(&self.shift).zip(&self.scale) {
                 *value = (*value - shift) * scale;
+            }
+            if sizes {
+                return;
             }
             let inverse = inverse_root(row.iter().map(|&value| value as f64 * value as f64).sum());
             row.iter_mut().for_each(|value| *value *= inverse);
@@ -105,7 +128,7 @@ fn neighbors(graph: &Graph, x: &[f32], width: usize) -> Result<Vec<f32>> {
 }
 
 /// One over the root of a number; 0 for what is 0 but for rounding.
-pub(super) fn inverse_root(square: f64) -> f32 {
+pub(crate) fn inverse_root(square: f64) -> f32 {
     if square > 1e-30 && square.is_finite() { (1.0 / square.sqrt()) as f32 } else { 0.0 }
 }
 
@@ -113,11 +136,16 @@ pub(super) fn inverse_root(square: f64) -> f32 {
 mod tests {
     use super::*;
 
+    fn projected(rows: &[f32], columns: usize) -> Projected {
+        let squares = (0..rows.len() / columns).map(|row| row as f64).collect();
+        Projected { rows: rows.to_vec(), columns, squares }
+    }
+
     #[test]
     fn neighbours_do_not_count_the_node_itself() {
         let graph = Graph::from_edges(4, &[(0, 1), (0, 2)]).unwrap();
         let x = [100.0, 1.0, 2.0, 50.0];
-        let mean = Source::Neighbors.rows(&graph, &x, 1, &[0]).unwrap();
+        let mean = Source::Neighbors.rows(&graph, &projected(&x, 1), &[0]).unwrap();
         let wanted = [1.5, 100.0, 100.0, 0.0];
         assert!(mean.iter().zip(wanted).all(|(mean, wanted)| (mean - wanted).abs() < 1e-4), "{mean:?}");
     }
@@ -131,7 +159,25 @@ mod tests {
             scale: vec![1.0, 2.0],
         };
         let graph = Graph::from_edges(2, &[]).unwrap();
-        let rows = part.rows(&graph, &[2.0, 9.0, 4.0, 0.0, 9.0, 1.0], 3).unwrap();
+        let rows = part.rows(&graph, &projected(&[2.0, 9.0, 4.0, 0.0, 9.0, 1.0], 3)).unwrap();
         assert_eq!(rows, [0.6, 0.8, 0.0, 0.0]);
+    }
+    #[test]
+    fn sizes_are_told_as_they_are() {
+        let graph = Graph::from_edges(3, &[(0, 1), (0, 2)]).unwrap();
+        let x = Projected { rows: vec![0.0; 3], columns: 1, squares: vec![2.0, 0.0, 4.0] };
+        let part = Part {
+            source: Source::Sizes { mean: 2.0 },
+            columns: vec![1, 0],
+            shift: vec![0.0, 1.0],
+            scale: vec![1.0, 2.0],
+        };
+        let wanted: [f32; 6] = [1.05, 3.0, 0.05, 2.0, 2.05, 2.0].map(f32::ln);
+        for (row, wanted) in part.rows(&graph, &x).unwrap().chunks(2).zip(wanted.chunks(2)) {
+            assert!(
+                (row[0] - wanted[0]).abs() < 1e-6 && (row[1] - 2.0 * (wanted[1] - 1.0)).abs() < 1e-6,
+                "{row:?}"
+            );
+        }
     }
 }
