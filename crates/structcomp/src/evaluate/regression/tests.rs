@@ -17,6 +17,11 @@ fn clouds(rows: usize, cols: usize, classes: usize, spread: f32) -> (Vec<f32>, V
     (values, of)
 }
 
+fn training_rows(x: &[f32], width: usize, of: &[u32]) -> TrainingRows {
+    let count = *of.iter().max().unwrap() as usize + 1;
+    TrainingRows { x: x.to_vec(), width, classes: of.to_vec(), count, room: RefCell::default() }
+}
+
 /// F and its gradient by the definition, in f64.
 fn by_definition(x: &[f32], of: &[u32], w: &[f64], count: usize, lambda: f64) -> (f64, Vec<f64>) {
     let cols = w.len() / count;
@@ -38,7 +43,7 @@ fn by_definition(x: &[f32], of: &[u32], w: &[f64], count: usize, lambda: f64) ->
 #[test]
 fn value_and_gradient_are_those_of_the_definition() {
     let (x, of) = clouds(40, 7, 4, 1.0);
-    let rows = TrainingRows { x: &x, width: 7, classes: &of, count: 4, room: RefCell::default() };
+    let rows = training_rows(&x, 7, &of);
     let w: Vec<f32> = (0..28).map(|at| ((at * 5 % 11) as f32 - 5.0) / 9.0).collect();
     let wide: Vec<f64> = w.iter().map(|&w| w as f64).collect();
     // Every third row is held out.
@@ -47,7 +52,8 @@ fn value_and_gradient_are_those_of_the_definition() {
         x.chunks(7).enumerate().filter(|(row, _)| kept(*row)).flat_map(|(_, x)| x.to_vec()).collect();
     let of_kept: Vec<u32> = of.iter().enumerate().filter(|(row, _)| kept(*row)).map(|(_, &of)| of).collect();
     let (value, gradient) = by_definition(&x_kept, &of_kept, &wide, 4, 0.3);
-    let point = rows.at(&w, 0.3, |row| !kept(row));
+    let part = |kept: &dyn Fn(usize) -> bool| rows.select(&(0..40).filter(|&row| kept(row)).collect::<Vec<_>>());
+    let point = part(&kept).at(&w, 0.3);
     assert!((point.value / value - 1.0).abs() < 1e-5);
     assert!(point.gradient.iter().zip(&gradient).all(|(got, want)| (*got as f64 - want).abs() < 1e-4));
     // The definition itself agrees with finite differences.
@@ -61,8 +67,14 @@ fn value_and_gradient_are_those_of_the_definition() {
     }
     // The rows held out are counted, and their losses added.
     let (all, _) = by_definition(&x, &of, &wide, 4, 0.3);
-    assert!((point.loss - (all - value)).abs() < 1e-3);
-    assert!(point.right <= 14);
+    let (right, loss) = part(&|row| !kept(row)).judge(&w);
+    assert!((loss - (all - value)).abs() < 1e-3);
+    let logit = |x: &[f32], k: usize| x.iter().enumerate().map(|(c, &x)| x as f64 * wide[c * 4 + k]).sum::<f64>();
+    let hit = |row: usize| {
+        let x = &x[row * 7..][..7];
+        (0..4).all(|k| logit(x, k) <= logit(x, of[row] as usize))
+    };
+    assert_eq!(right, (0..40).filter(|&row| !kept(row) && hit(row)).count());
 }
 
 #[test]
@@ -76,10 +88,10 @@ fn the_minimum_is_that_of_plain_gradient_descent_in_double_precision() {
             let (_, gradient) = by_definition(&x, &of, &w, 3, lambda);
             w.iter_mut().zip(&gradient).for_each(|(w, g)| *w -= g / bound);
         }
-        let rows = TrainingRows { x: &x, width: 5, classes: &of, count: 3, room: RefCell::default() };
+        let rows = training_rows(&x, 5, &of);
         let guess: Vec<f32> = (0..25).map(|at| if at % 6 == 0 { 0.05 } else { 0.0 }).collect();
         let effort = Effort { decrease: 1e-9, steps: 200 };
-        let found = minimize(|w| rows.at(w, lambda, |_| false), &guess, 5, vec![0.0; 15], effort);
+        let found = minimize(|w| rows.at(w, lambda), &guess, 5, vec![0.0; 15], effort);
         for (got, want) in found.weights.iter().zip(&w) {
             assert!(
                 (*got as f64 - want).abs() < 3e-3 * (1.0 + want.abs()),
