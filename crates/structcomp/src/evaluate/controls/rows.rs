@@ -1,7 +1,7 @@
 //! Rows that need no training, computed along one chain of products with Â.
 //!
-//! Everything but X, ÂX and Â²X starts from X on its leading 256 principal axes, where X is wider: these rows are
-//! linear in X, and a hop costs as much as there are columns.
+//! These rows are linear in X, and a hop costs as much as there are columns. So where X is wide and there are many
+//! nodes, they start from X on its leading principal axes.
 
 use super::super::axes::Axes;
 use super::ggcm::Sharpening;
@@ -10,8 +10,18 @@ use crate::{Dense, Features, Graph, Normalization, Propagation, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// Columns at most.
-const WIDTH: usize = 256;
+/// Matrices of so many numbers are used as they are.
+const SMALL: usize = 8 << 20;
+/// Up to so many nodes, all of so many columns are used, or so many axes of more columns.
+const NODES: usize = 100_000;
+const COLUMNS: usize = 1024;
+const AXES: usize = 512;
+/// Axes on larger graphs.
+const FEW_AXES: usize = 256;
+/// Where a hop takes more multiplications than this, rows of many hops are left out unless asked for.
+const CHEAP_HOP: usize = 2_000_000_000;
+/// Hops that are few.
+const FEW_HOPS: usize = 4;
 /// The share of X itself in SSGC.
 const SSGC_SHARE: f64 = 0.05;
 /// The share of X itself in GGCM.
@@ -42,6 +52,22 @@ impl Hopped {
     }
 }
 
+/// Columns that rows start from.
+fn width(x: &Features) -> usize {
+    match (x.rows(), x.cols()) {
+        (rows, cols) if rows.saturating_mul(cols) <= SMALL || rows <= NODES && cols <= COLUMNS => cols,
+        (..=NODES, _) => AXES,
+        (_, cols) => cols.min(FEW_AXES),
+    }
+}
+
+/// Whether rows take many hops on a graph where one is expensive.
+pub(super) fn is_expensive(rows: Hopped, graph: &Graph, x: &Features) -> bool {
+    let entries = graph.targets().len() + graph.nodes();
+    let many = rows.hops() > FEW_HOPS || rows == Hopped::SlimG;
+    many && entries.saturating_mul(width(x)) > CHEAP_HOP
+}
+
 /// Shows the rows of each of `wanted`, in the order in which they come up. With `exact`, powers are those of X itself
 /// and not of its projection.
 pub(super) fn each(
@@ -58,7 +84,8 @@ pub(super) fn each(
     let wanted: Vec<(&'static Control, Hopped)> =
         wanted.iter().filter_map(|control| Some((*control, of(control)?))).collect();
     let propagation = Propagation::new(graph, Normalization::Symmetric);
-    let wide = exact && (x.cols() > WIDTH || matches!(x, Features::Sparse(_)));
+    let width = width(x);
+    let wide = exact && (x.cols() > width || matches!(x, Features::Sparse(_)));
     let (mut left, mut none) = (Vec::new(), true);
     for (control, rows) in wanted {
         match rows {
@@ -73,9 +100,10 @@ pub(super) fn each(
     if none {
         return Ok(());
     }
-    let narrow = match x.cols() > WIDTH {
-        true => Cow::Owned(Axes::principal(x, WIDTH).project(x)),
-        false => Cow::Owned(x.to_dense()),
+    let narrow = match x {
+        _ if x.cols() > width => Cow::Owned(Axes::principal(x, width).project(x)),
+        Features::Dense(x) => Cow::Borrowed(x),
+        Features::Sparse(_) => Cow::Owned(x.to_dense()),
     };
     Chain::new(&propagation, &narrow).follow(graph, &left, &mut see)
 }
@@ -115,8 +143,16 @@ impl<'a> Chain<'a> {
             }
             for &(control, rows) in wanted.iter().filter(|(_, rows)| rows.hops() == hops) {
                 let rows = match rows {
-                    Hopped::Features => self.x.values().to_vec(),
-                    Hopped::Power(_) => self.now.clone(),
+                    Hopped::Features | Hopped::Power(_) => {
+                        // Lent, as a copy would be as large as the features.
+                        let rows = Dense::computed(self.x.cols(), std::mem::take(&mut self.now));
+                        let rows = Features::Dense(rows.with_rows(self.x.rows()));
+                        see(control, &rows)?;
+                        if let Features::Dense(rows) = rows {
+                            self.now = rows.into_values();
+                        }
+                        continue;
+                    }
                     Hopped::Mean => self.mean(),
                     Hopped::Ssgc(hops) => self.with_share(&self.sum, SSGC_SHARE, hops as f64),
                     Hopped::Concat => self.side_by_side(),

@@ -1,7 +1,8 @@
 //! The choice of C for one split, and the classifier that has it.
 //!
-//! C is searched from coarse to fine, each fit starting where the last one ended. Fits of the search are rough: what
-//! they promise to gain is far below what tells one C from another.
+//! Powers of ten are tried, each fit starting where the last one ended, and the C taken is where the parabola through the
+//! best of them and its neighbours is highest. Fits of the search are rough: what they promise to gain is far below what
+//! tells one C from another.
 
 use super::minimize::{Effort, minimize};
 use super::softmax::{TrainingRows, first_largest, times};
@@ -9,11 +10,13 @@ use super::treatment::Treated;
 use crate::matrix::{Cholesky, View, multiply, symmetric_product};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
-/// Values of C to choose from.
-pub(super) const GRID: [f64; 8] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
-/// Where the search begins.
-const START: usize = 3;
+/// The powers of ten that are tried first, the most penalized first, as its fit is the quickest from nothing.
+const FIRST: RangeInclusive<i32> = 0..=2;
+/// The smallest and the largest.
+const LEAST: i32 = -1;
+const MOST: i32 = 3;
 const FOLDS: usize = 5;
 /// Folds are tried until so many nodes were held out.
 const HELD_OUT: usize = 200;
@@ -21,7 +24,7 @@ const HELD_OUT: usize = 200;
 const RIDGE: f64 = 1e-6;
 /// The decrease of the loss per training node that another step must promise.
 const ROUGH: Effort = Effort { decrease: 2e-3, steps: 12 };
-const FINE: Effort = Effort { decrease: 2e-4, steps: 40 };
+const FINE: Effort = Effort { decrease: 5e-4, steps: 40 };
 /// Test rows per product.
 const TESTED: usize = 128;
 
@@ -39,11 +42,11 @@ pub(super) struct Choice {
 }
 
 /// What cross-validation says about one C.
-struct Tried {
-    right: usize,
-    loss: f64,
+pub(super) struct Tried {
+    pub(super) right: usize,
+    pub(super) loss: f64,
     /// The weights of each fold.
-    weights: Vec<Vec<f32>>,
+    pub(super) weights: Vec<Vec<f32>>,
 }
 
 /// A fitted regression.
@@ -78,9 +81,10 @@ impl Choice {
     /// The classifier with the best C, fitted to all training nodes.
     pub(super) fn classifier(self) -> Regression {
         let mut tried = BTreeMap::new();
-        let at = self.best(&mut tried);
-        let start = tried.remove(&at).and_then(|mut best| best.weights.pop());
-        let found = fit(&self.all, at, &self.inverse(at), start, FINE);
+        let (best, exponent) = self.best(&mut tried);
+        let c = 10f64.powf(exponent);
+        let start = tried.remove(&best).and_then(|mut best| best.weights.pop());
+        let found = fit(&self.all, c, &self.inverse(c), start, FINE);
         let weights = match &self.back {
             None => found,
             Some(back) => {
@@ -88,60 +92,62 @@ impl Choice {
                 multiply(back, &narrow, self.all.width).iter().map(|&weight| weight as f32).collect()
             }
         };
-        Regression { weights, names: self.names, c: GRID[at] }
+        Regression { weights, names: self.names, c }
     }
 
-    /// The place of the best C: from the middle towards where it gets better, in steps of two, and then one to each
-    /// side.
-    fn best(&self, tried: &mut BTreeMap<usize, Tried>) -> usize {
-        self.attempt(START, tried);
-        let mut best = START;
-        for towards in [2isize, -2] {
-            while let Some(next) = best.checked_add_signed(towards).filter(|&next| next < GRID.len()) {
-                self.attempt(next, tried);
-                if !tried[&next].is_better(&tried[&best]) {
-                    break;
-                }
-                best = next;
-            }
-            if best != START {
-                break;
-            }
+    /// The best of the powers of ten, and the logarithm of the C to take.
+    fn best(&self, tried: &mut BTreeMap<i32, Tried>) -> (i32, f64) {
+        FIRST.for_each(|power| self.attempt(power, tried));
+        let best_of = |tried: &BTreeMap<i32, Tried>| {
+            let better = |best, next| if tried[&next].is_better(&tried[&best]) { next } else { best };
+            tried.keys().copied().reduce(better).unwrap_or_default()
+        };
+        match best_of(tried) {
+            best if best == *FIRST.start() => self.attempt(LEAST, tried),
+            best if best == *FIRST.end() => self.attempt(MOST, tried),
+            _ => {}
         }
-        for next in [best.checked_sub(1), Some(best + 1)].into_iter().flatten() {
-            if next < GRID.len() {
-                self.attempt(next, tried);
-            }
-        }
-        let (first, others) = (best.saturating_sub(1), best..=(best + 1).min(GRID.len() - 1));
-        others.fold(first, |best, next| if tried[&next].is_better(&tried[&best]) { next } else { best })
+        let best = best_of(tried);
+        let right = |power: i32| tried.get(&power).map(|tried| tried.right as f64);
+        let offset = match (right(best - 1), right(best), right(best + 1)) {
+            (Some(below), Some(here), Some(above)) => top_of_parabola(below, here, above),
+            _ => 0.0,
+        };
+        (best, best as f64 + offset)
     }
 
-    fn attempt(&self, at: usize, tried: &mut BTreeMap<usize, Tried>) {
-        let inverse = self.inverse(at);
-        let nearest = tried.keys().min_by_key(|&&other| other.abs_diff(at)).copied();
+    fn attempt(&self, power: i32, tried: &mut BTreeMap<i32, Tried>) {
+        let c = 10f64.powi(power);
+        let inverse = self.inverse(c);
+        let nearest = tried.keys().min_by_key(|&&other| other.abs_diff(power)).copied();
         let (mut right, mut loss, mut weights) = (0, 0.0, Vec::new());
         for (fold, [kept, held]) in self.folds.iter().enumerate() {
             let start = nearest.map(|nearest| tried[&nearest].weights[fold].clone());
-            let found = fit(kept, at, &inverse, start, ROUGH);
+            let found = fit(kept, c, &inverse, start, ROUGH);
             let (hits, lost) = held.judge(&found);
             right += hits;
             loss += lost;
             weights.push(found);
         }
-        tried.insert(at, Tried { right, loss, weights });
+        tried.insert(power, Tried { right, loss, weights });
     }
 
     /// The inverse of XᵀX/K + λI.
-    fn inverse(&self, at: usize) -> Vec<f32> {
+    fn inverse(&self, c: f64) -> Vec<f32> {
         let (share, width) = (1.0 / self.names.len() as f64, self.all.width);
         let mut hessian: Vec<f64> = self.gram.iter().map(|product| share * product).collect();
-        hessian.iter_mut().step_by(width + 1).for_each(|diagonal| *diagonal += 1.0 / GRID[at]);
+        hessian.iter_mut().step_by(width + 1).for_each(|diagonal| *diagonal += 1.0 / c);
         match Cholesky::new(hessian, width) {
             Some(cholesky) => cholesky.inverse().iter().map(|&value| value as f32).collect(),
             None => (0..width * width).map(|at| (at % (width + 1) == 0) as u8 as f32).collect(),
         }
     }
+}
+
+/// Where the parabola through the values at −1, 0 and 1 is highest, given that none is above that at 0; at most a half.
+pub(super) fn top_of_parabola(below: f64, here: f64, above: f64) -> f64 {
+    let bend = 2.0 * here - below - above;
+    if bend > 0.0 { (above - below) / (2.0 * bend) } else { 0.0 }
 }
 
 /// The fold that every row is held out in: every class deals its rows in turn.
@@ -153,15 +159,15 @@ fn folds_of(classes: &[u32]) -> Vec<usize> {
     fold
 }
 
-/// The weights with the C at this place of the grid.
-fn fit(rows: &TrainingRows, at: usize, inverse: &[f32], start: Option<Vec<f32>>, effort: Effort) -> Vec<f32> {
+/// The weights with this C.
+fn fit(rows: &TrainingRows, c: f64, inverse: &[f32], start: Option<Vec<f32>>, effort: Effort) -> Vec<f32> {
     let start = start.unwrap_or_else(|| vec![0.0; rows.width * rows.count]);
     let effort = Effort { decrease: effort.decrease * rows.classes.len() as f64, ..effort };
-    minimize(|weights| rows.at(weights, 1.0 / GRID[at]), inverse, rows.width, start, effort).weights
+    minimize(|weights| rows.at(weights, 1.0 / c), inverse, rows.width, start, effort).weights
 }
 
 impl Tried {
-    fn is_better(&self, other: &Self) -> bool {
+    pub(super) fn is_better(&self, other: &Self) -> bool {
         self.right > other.right || self.right == other.right && self.loss < other.loss
     }
 }
