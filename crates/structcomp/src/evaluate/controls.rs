@@ -84,9 +84,9 @@ impl Control {
 
     /// Its rows; an error for controls that need a model.
     ///
-    /// Rows start from all features where there are at most 1,024 of them, or at most 8 million numbers, and otherwise
-    /// from their 512 leading principal axes; above 100,000 nodes, from 256 axes where there are more features. Powers
-    /// of Â times X are always those of all features.
+    /// Rows start from all features if these are at most 8 million numbers, or at most 1,024 columns of 32,000 nodes, and
+    /// otherwise from their 512 leading principal axes; above 32,000 nodes, from 256 axes where there are more features.
+    /// Powers of Â times X are always those of all features.
     ///
     /// ```
     /// use structcomp::{Seed, data, evaluate::Control};

@@ -1,8 +1,7 @@
 //! The choice of C for one split, and the classifier that has it.
 //!
-//! Powers of ten are tried, each fit starting where the last one ended, and the C taken is where the parabola through the
-//! best of them and its neighbours is highest. Fits of the search are rough: what they promise to gain is far below what
-//! tells one C from another.
+//! C is searched from coarse to fine, each fit starting where the last one ended. Fits of the search are rough: what
+//! they promise to gain is far below what tells one C from another.
 
 use super::minimize::{Effort, minimize};
 use super::softmax::{TrainingRows, first_largest, times};
@@ -10,13 +9,11 @@ use super::treatment::Treated;
 use crate::matrix::{Cholesky, View, multiply, symmetric_product};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
-/// The powers of ten that are tried first, the most penalized first, as its fit is the quickest from nothing.
-const FIRST: RangeInclusive<i32> = 0..=2;
-/// The smallest and the largest.
-const LEAST: i32 = -1;
-const MOST: i32 = 3;
+/// Values of C to choose from.
+const GRID: [f64; 8] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
+/// The places of those that are tried first, the most penalized first, as its fit is the quickest from nothing.
+const FIRST: [usize; 3] = [1, 3, 5];
 const FOLDS: usize = 5;
 /// Folds are tried until so many nodes were held out.
 const HELD_OUT: usize = 200;
@@ -24,7 +21,7 @@ const HELD_OUT: usize = 200;
 const RIDGE: f64 = 1e-6;
 /// The decrease of the loss per training node that another step must promise.
 const ROUGH: Effort = Effort { decrease: 2e-3, steps: 12 };
-const FINE: Effort = Effort { decrease: 5e-4, steps: 40 };
+const FINE: Effort = Effort { decrease: 3e-4, steps: 40 };
 /// Test rows per product.
 const TESTED: usize = 128;
 
@@ -81,8 +78,7 @@ impl Choice {
     /// The classifier with the best C, fitted to all training nodes.
     pub(super) fn classifier(self) -> Regression {
         let mut tried = BTreeMap::new();
-        let (best, exponent) = self.best(&mut tried);
-        let c = 10f64.powf(exponent);
+        let (best, c) = self.best(&mut tried);
         let start = tried.remove(&best).and_then(|mut best| best.weights.pop());
         let found = fit(&self.all, c, &self.inverse(c), start, FINE);
         let weights = match &self.back {
@@ -95,31 +91,33 @@ impl Choice {
         Regression { weights, names: self.names, c }
     }
 
-    /// The best of the powers of ten, and the logarithm of the C to take.
-    fn best(&self, tried: &mut BTreeMap<i32, Tried>) -> (i32, f64) {
-        FIRST.for_each(|power| self.attempt(power, tried));
-        let best_of = |tried: &BTreeMap<i32, Tried>| {
-            let better = |best, next| if tried[&next].is_better(&tried[&best]) { next } else { best };
-            tried.keys().copied().reduce(better).unwrap_or_default()
-        };
-        match best_of(tried) {
-            best if best == *FIRST.start() => self.attempt(LEAST, tried),
-            best if best == *FIRST.end() => self.attempt(MOST, tried),
-            _ => {}
+    /// The place of the best value that was tried, and the C to take.
+    fn best(&self, tried: &mut BTreeMap<usize, Tried>) -> (usize, f64) {
+        FIRST.iter().for_each(|&at| self.attempt(at, tried));
+        let mut best = best_of(tried);
+        if best == FIRST[2] {
+            self.attempt(GRID.len() - 1, tried);
+            best = best_of(tried);
         }
+        // A single fold is too small to tell the values in between apart.
+        if self.folds.len() == 1 && best > FIRST[0] {
+            let right = |at: usize| tried.get(&at).map(|tried| tried.right as f64);
+            let offset = match (right(best - 2), right(best), right(best + 2)) {
+                (Some(below), Some(here), Some(above)) => top_of_parabola(below, here, above),
+                _ => 0.0,
+            };
+            return (best, GRID[best] * 10f64.powf(offset));
+        }
+        let sides = [best - 1, best + 1];
+        sides.into_iter().filter(|&at| at < GRID.len()).for_each(|at| self.attempt(at, tried));
         let best = best_of(tried);
-        let right = |power: i32| tried.get(&power).map(|tried| tried.right as f64);
-        let offset = match (right(best - 1), right(best), right(best + 1)) {
-            (Some(below), Some(here), Some(above)) => top_of_parabola(below, here, above),
-            _ => 0.0,
-        };
-        (best, best as f64 + offset)
+        (best, GRID[best])
     }
 
-    fn attempt(&self, power: i32, tried: &mut BTreeMap<i32, Tried>) {
-        let c = 10f64.powi(power);
+    fn attempt(&self, at: usize, tried: &mut BTreeMap<usize, Tried>) {
+        let c = GRID[at];
         let inverse = self.inverse(c);
-        let nearest = tried.keys().min_by_key(|&&other| other.abs_diff(power)).copied();
+        let nearest = tried.keys().min_by_key(|&&other| other.abs_diff(at)).copied();
         let (mut right, mut loss, mut weights) = (0, 0.0, Vec::new());
         for (fold, [kept, held]) in self.folds.iter().enumerate() {
             let start = nearest.map(|nearest| tried[&nearest].weights[fold].clone());
@@ -129,7 +127,7 @@ impl Choice {
             loss += lost;
             weights.push(found);
         }
-        tried.insert(power, Tried { right, loss, weights });
+        tried.insert(at, Tried { right, loss, weights });
     }
 
     /// The inverse of XᵀX/K + λI.
@@ -142,6 +140,12 @@ impl Choice {
             None => (0..width * width).map(|at| (at % (width + 1) == 0) as u8 as f32).collect(),
         }
     }
+}
+
+/// The place with the best result, the first of equal ones.
+fn best_of(tried: &BTreeMap<usize, Tried>) -> usize {
+    let better = |best, next| if tried[&next].is_better(&tried[&best]) { next } else { best };
+    tried.keys().copied().reduce(better).unwrap_or_default()
 }
 
 /// Where the parabola through the values at −1, 0 and 1 is highest, given that none is above that at 0; at most a half.
