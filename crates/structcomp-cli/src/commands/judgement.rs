@@ -156,3 +156,26 @@ impl Judgement {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use structcomp::{Csr, Graph};
+
+    #[test]
+    fn embeddings_that_are_left_out_are_named() {
+        // 2000 nodes with 260 neighbours each, and 4000 features: hops take long.
+        let edges: Vec<(u32, u32)> =
+            (0..2000).flat_map(|node| (1..=130).map(move |by| (node, (node + by) % 2000))).collect();
+        let graph = Graph::from_edges(2000, &edges).unwrap();
+        let x = Features::Sparse(Csr::new(4000, vec![0; 2001], vec![], vec![]).unwrap());
+        let controls = Controls::of_features(&graph, &x);
+        let (probe, splits) = (Probe::named("logistic-cv", "").unwrap(), SplitSet::named("none", vec![]));
+        let said = sampled(Some(&controls), &probe, &splits).unwrap();
+        assert_eq!(
+            said,
+            "SSGC-16, GGCM, SlimG would take long on this graph and are left out unless --thorough is given"
+        );
+        assert_eq!(sampled(Some(&controls.thorough(true)), &probe, &splits), None);
+    }
+}

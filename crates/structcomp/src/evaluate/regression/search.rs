@@ -143,7 +143,7 @@ impl Choice {
 }
 
 /// The place with the best result, the first of equal ones.
-fn best_of(tried: &BTreeMap<usize, Tried>) -> usize {
+pub(super) fn best_of(tried: &BTreeMap<usize, Tried>) -> usize {
     let better = |best, next| if tried[&next].is_better(&tried[&best]) { next } else { best };
     tried.keys().copied().reduce(better).unwrap_or_default()
 }
