@@ -15,7 +15,7 @@ from ._native import Graph, Model
 from ._objective import Objective, autograd
 from ._presets import preset
 from ._reproduce import reproduce
-from ._stages import compress, drop_member, embed, partition, propagate, train, untrained
+from ._stages import compress, drop_member, embed, partition, propagate, train, untrained, untrained_rows
 
 __all__ = [
     "CsrArray",
@@ -43,4 +43,5 @@ __all__ = [
     "reproduce",
     "train",
     "untrained",
+    "untrained_rows",
 ]

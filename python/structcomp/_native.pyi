@@ -28,6 +28,7 @@ __all__ = [
     "quality",
     "reproduce",
     "table",
+    "untrained_rows",
 ]
 
 VERSION: str
@@ -198,6 +199,9 @@ def drop_member(
 ) -> NDArray[np.float32]: ...
 def propagate(
     features: Features, graph: Graph, hops: int, *, n_threads: int | None = None
+) -> NDArray[np.float32]: ...
+def untrained_rows(
+    features: Features, graph: Graph, name: str, *, n_threads: int | None = None
 ) -> NDArray[np.float32]: ...
 def table(
     stream: Any, what: str, *, n_columns: int | None = None, n_threads: int | None = None

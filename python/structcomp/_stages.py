@@ -164,6 +164,40 @@ def propagate(X: Any, adjacency: Any = None, hops: int = 2, *, n_threads: Option
     return _native.propagate(features, graph, hops, n_threads=n_threads)
 
 
+def untrained_rows(
+    X: Any, adjacency: Any = None, name: str = "ssgc16", *, n_threads: Optional[int] = None
+) -> np.ndarray:
+    """Compute one of the embeddings without training that a run is compared with.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or table of shape (n, d), or an object with a graph
+        The features.
+    adjacency : object, optional
+        The graph; see `as_graph`.
+    name : str
+        ``"features"``, ``"hop1"``, ``"propagated"`` (two hops), ``"hops_mean"`` (of the features and two hops),
+        ``"ssgc4"``, ``"ssgc16"``, ``"hops_concat"`` (the features and two hops side by side), ``"ggcm"`` or
+        ``"slimg"``.
+    n_threads : int, optional
+        Number of threads; one per core by default.
+
+    Returns
+    -------
+    rows : ndarray of shape (n, k)
+        k is d for most of them. Where both n and d are large, rows start from the leading principal axes.
+
+    Examples
+    --------
+    >>> from structcomp import generate, untrained_rows
+    >>> data = generate(nodes=300, edges=900)
+    >>> untrained_rows(data, name="ssgc4").shape == data.X.shape
+    True
+    """
+    graph, features = complete("untrained_rows(X, adjacency)", X, adjacency, n_threads)
+    return _native.untrained_rows(features, graph, name, n_threads=n_threads)
+
+
 def train(
     X: Any,
     adjacency: Any = None,

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from structcomp import StructComp, compress, propagate
+from structcomp import StructComp, compress, propagate, untrained_rows
 
 CLUSTERS = np.arange(300) // 10
 
@@ -104,3 +104,22 @@ print(x.nbytes / 2**20, shared, copied)
     size, shared, copied = map(float, said.stdout.split())
     assert shared < size / 4, f"{shared:.0f} MB more for an X of {size:.0f} MB"
     assert copied > size / 2, "the measure would not see a copy"
+
+
+NAMES = ["features", "hop1", "propagated", "hops_mean", "ssgc4", "ssgc16", "hops_concat", "ggcm", "slimg"]
+
+
+def test_rows_without_training_are_computed_by_name(small):
+    rows = {name: untrained_rows(small, name=name) for name in NAMES}
+    for name, values in rows.items():
+        assert len(values) == 300 and np.isfinite(values).all(), name
+    x = small.X.toarray() if hasattr(small.X, "toarray") else np.asarray(small.X)
+    np.testing.assert_allclose(rows["features"], x)
+    np.testing.assert_allclose(rows["hop1"], propagate(small, hops=1), atol=1e-5)
+    np.testing.assert_allclose(rows["propagated"], propagate(small), atol=1e-5)
+    np.testing.assert_allclose(rows["hops_mean"], (x + rows["hop1"] + rows["propagated"]) / 3, atol=1e-4)
+    assert (untrained_rows(small.X, small.graph, "ggcm") == rows["ggcm"]).all()
+    with pytest.raises(ValueError, match="unknown control 'ssgc'; expected one of features, hop1"):
+        untrained_rows(small, name="ssgc")
+    with pytest.raises(ValueError, match="'encoder' needs a trained model"):
+        untrained_rows(small, name="encoder")

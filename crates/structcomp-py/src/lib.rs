@@ -35,7 +35,7 @@ mod _native {
         model::Model,
         reproduce::{measure, reproduce},
         settings::{defaults, models, preset},
-        stages::{compress, drop_member, partition, propagate, quality},
+        stages::{compress, drop_member, partition, propagate, quality, untrained_rows},
         tables::table,
     };
 

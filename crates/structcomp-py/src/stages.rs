@@ -8,6 +8,7 @@ use crate::settings::{choice, partitioning};
 use crate::workers::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
+use structcomp::evaluate::Control;
 use structcomp::partition::Gap;
 use structcomp::{Compressed, DropMember, Labels, Normalization, Partition, Propagation, Quality, Seed};
 
@@ -115,6 +116,21 @@ pub(crate) fn propagate<'py>(
         Ok(Propagation::new(&graph, Normalization::Symmetric).power(&x, hops)?.to_dense())
     })?;
     matrix(py, spread)
+}
+
+/// Rows that need no training, by name.
+#[pyfunction]
+#[pyo3(signature = (features, graph, name, *, n_threads=None))]
+pub(crate) fn untrained_rows<'py>(
+    py: Python<'py>,
+    features: &Features,
+    graph: &Graph,
+    name: &str,
+    n_threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let (x, graph) = (features.inner.clone(), graph.inner.clone());
+    let rows = work(py, n_threads, || Ok(Control::named(name)?.rows(&graph, &x)?.to_dense()))?;
+    matrix(py, rows)
 }
 
 /// Clusters from an array with the cluster of every node.

@@ -159,6 +159,8 @@ impl Size {
             "mlp" => Mlp::default().epochs as f64 * 6.0 * train * 256.0 * (h + 256.0),
             // Narrow products are half as fast.
             "softmax" => Softmax::default().epochs as f64 * 8.0 * self.nodes * h * self.classes,
+            // Four fits, of about ten gradients each.
+            "logistic-cv" => 160.0 * self.classes * train * h + 8000.0 * h * self.classes,
             _ => 10.0 * self.classes * train.min(h) * train * h + 2.0 * self.nodes * h * self.classes,
         };
         runs * each / DENSE

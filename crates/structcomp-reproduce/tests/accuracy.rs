@@ -91,7 +91,12 @@ const FLOORS: [Floors; 10] = [
         ],
     ),
     ("inductive", "citeseer/coles", Some(Mode::Structcomp), &[("citeseer/coles/structcomp", 66.0)]),
-    ("recipe", "cora/", None, &[("cora/recipe/structcomp", 80.0)]),
+    (
+        "recipe",
+        "cora/",
+        None,
+        &[("cora/recipe/structcomp", 80.0), ("cora/recipe/structcomp/logistic-cv", 80.0)],
+    ),
 ];
 
 #[test]

@@ -1,29 +1,36 @@
-//! `structcomp embed`: a saved model on a graph, including graphs it was not trained on.
+//! `structcomp embed`: a saved model on a graph, including graphs it was not trained on, or rows that need no training.
 
 use crate::{
     args::{Common, Input},
     terminal::{self, Lap, Lines, grouped},
 };
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{Args, builder::PossibleValuesParser};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use structcomp::data::DataSummary;
+use structcomp::evaluate::Control;
 use structcomp::memory::peak_rss_bytes;
 use structcomp::output::{MatrixLayout, MatrixWriter};
 use structcomp::{Dataset, Dense, Fitted};
 
 #[derive(Args)]
 #[command(args_override_self = true, mut_arg("data", Input::required))]
-#[command(after_help = "The model prepares features as it did for training.
+#[command(
+    after_help = "The model prepares features as it did for training. Embeddings without training take them as they are.
 
 Examples:
+  structcomp embed cora --untrained ssgc16 --out z.npy
   structcomp embed cora --weights model.safetensors --out z.npy
-  structcomp embed --edges new.csv --features x.npy --weights model.safetensors --out z.parquet")]
+  structcomp embed --edges new.csv --features x.npy --weights model.safetensors --out z.parquet"
+)]
 pub(crate) struct Embed {
     /// The model file, as 'structcomp train' and 'structcomp run' write it
-    #[arg(long, value_name = "FILE.safetensors")]
-    weights: PathBuf,
+    #[arg(long, value_name = "FILE.safetensors", required_unless_present = "untrained")]
+    weights: Option<PathBuf>,
+    /// Instead of a model, an embedding that needs no training: one of those that run and evaluate compare with
+    #[arg(long, value_name = "NAME", conflicts_with = "weights", value_parser = PossibleValuesParser::new(Control::untrained()))]
+    untrained: Option<String>,
     /// The embedding to write: .npy, .parquet, .csv or .tsv
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
@@ -37,8 +44,11 @@ pub(crate) struct Embed {
 struct EmbedReport {
     data: DataSummary,
     /// The data that the model was trained on, and whether its graph is this one.
-    trained_on: String,
-    same_data: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trained_on: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_data: Option<bool>,
+    /// The name of the model, or of the embedding without training.
     model: &'static str,
     rows: usize,
     cols: usize,
@@ -57,8 +67,16 @@ struct EmbedSeconds {
 impl Embed {
     pub(crate) fn run(&self) -> Result<()> {
         self.common.start()?;
+        let report = match (&self.weights, &self.untrained) {
+            (Some(weights), _) => self.with_model(weights)?,
+            (None, name) => self.without_training(Control::named(name.as_deref().unwrap_or_default())?)?,
+        };
+        self.common.print(&report, || report.text())
+    }
+
+    fn with_model(&self, weights: &Path) -> Result<EmbedReport> {
         let mut lap = Lap::default();
-        let fitted = Fitted::load(&self.weights)?;
+        let fitted = Fitted::load(weights)?;
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
         let mut dataset = self.input.load(&self.common)?;
         if let (None, Some(takes)) = (&dataset.features, fitted.takes_features()) {
@@ -79,21 +97,50 @@ impl Embed {
         let mut writer = MatrixWriter::create(&self.out, layout)?;
         fitted.embed_rows(&dataset, |rows| writer.push_rows(rows))?;
         writer.finish()?;
-        let embed = lap.time();
-        let report = EmbedReport {
+        let seconds = EmbedSeconds { load, embed: lap.time() };
+        let model = fitted.settings.training.model.name();
+        let report = self.report(&dataset, model, cols, seconds)?;
+        let same_data = Some(fitted.saw(&dataset));
+        spinner.finish_and_clear();
+        Ok(EmbedReport { same_data, trained_on: Some(fitted.trained_on.data), ..report })
+    }
+
+    fn without_training(&self, control: &'static Control) -> Result<EmbedReport> {
+        let mut lap = Lap::default();
+        let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
+        let dataset = self.input.load(&self.common)?;
+        let Some(x) = &dataset.features else {
+            bail!("{} has no features, which this embedding starts from; --features adds some", dataset.name)
+        };
+        let load = lap.time();
+        spinner.set_message(format!("computing {}", control.label));
+        let embedding = control.rows(&dataset.graph, x)?.to_dense();
+        write_embedding(&self.out, &embedding, &dataset)?;
+        let report =
+            self.report(&dataset, control.name, embedding.cols(), EmbedSeconds { load, embed: lap.time() })?;
+        spinner.finish_and_clear();
+        Ok(report)
+    }
+
+    fn report(
+        &self,
+        dataset: &Dataset,
+        model: &'static str,
+        cols: usize,
+        seconds: EmbedSeconds,
+    ) -> Result<EmbedReport> {
+        Ok(EmbedReport {
             data: dataset.summary()?.data,
-            same_data: fitted.saw(&dataset),
-            model: fitted.settings.training.model.name(),
-            trained_on: fitted.trained_on.data,
-            rows,
+            trained_on: None,
+            same_data: None,
+            model,
+            rows: dataset.graph.nodes(),
             cols,
             out: self.out.clone(),
-            seconds: EmbedSeconds { load, embed },
+            seconds,
             peak_rss_bytes: peak_rss_bytes(),
             version: env!("CARGO_PKG_VERSION"),
-        };
-        spinner.finish_and_clear();
-        self.common.print(&report, || report.text())
+        })
     }
 }
 
@@ -101,9 +148,10 @@ impl EmbedReport {
     fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.data_title(&self.data, &format!("embedding by {}", self.model));
-        let origin = match self.same_data {
-            true => "trained on this graph".to_owned(),
-            false => format!("trained on another graph ({})", self.trained_on),
+        let origin = match (&self.trained_on, self.same_data) {
+            (None, _) => "without training".to_owned(),
+            (_, Some(true)) => "trained on this graph".to_owned(),
+            (Some(other), _) => format!("trained on another graph ({other})"),
         };
         lines.row("dimension", grouped(self.cols), format!("{} rows; {origin}", grouped(self.rows)));
         let EmbedSeconds { load, embed } = self.seconds;

@@ -107,12 +107,13 @@ impl Evaluate {
             bail!("{} has no labels to evaluate by; --labels adds some", dataset.name)
         };
         let embedding = self.input.embedding(&self.embedding, &dataset, &self.common)?;
-        let probe = self.judge.probe(&dataset.name)?;
+        let probe = self.judge.probe(&dataset)?;
         let splits = self.splits(&dataset, &probe)?;
         let load = started.elapsed().as_secs_f64();
 
         spinner.set_message(format!("evaluating with {probe}"));
-        let controls = dataset.features.as_ref().map(|x| Controls::of_features(&dataset.graph, x));
+        let controls =
+            dataset.features.as_ref().map(|x| self.judge.controls(Controls::of_features(&dataset.graph, x)));
         let on = (labels, &splits);
         let judgement = Judgement::of(&embedding, controls.as_ref(), &probe, on, self.common.seed())?;
         let clustering = match self.clustering {

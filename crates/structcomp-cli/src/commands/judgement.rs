@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use structcomp::evaluate::{Accuracy, ByControl, Comparison, LogisticCv, Verdict};
-use structcomp::{Controls, Features, Labels, Probe, Seed, SplitSet};
+use structcomp::{Controls, Dataset, Features, Labels, Probe, Seed, SplitSet};
 
 #[derive(Args)]
 pub(super) struct Judge {
@@ -16,19 +16,50 @@ pub(super) struct Judge {
     /// Test nodes of each split for logistic-cv, drawn at random where there are more; 0 for all
     #[arg(long, value_name = "N", default_value_t = 4000, help_heading = "Evaluation")]
     test_nodes: usize,
+    /// On graphs of any size, use all training nodes and compare with all embeddings without training
+    #[arg(long, help_heading = "Evaluation")]
+    thorough: bool,
 }
+
+/// Above so many nodes, logistic-cv is trained on at most so many.
+const LARGE: usize = 100_000;
+const TRAIN_NODES: usize = 10_000;
 
 impl Judge {
     /// With the settings for a dataset.
-    pub(super) fn probe(&self, dataset: &str) -> Result<Probe> {
-        Ok(match Probe::named(&self.probe, dataset)? {
+    pub(super) fn probe(&self, dataset: &Dataset) -> Result<Probe> {
+        Ok(match Probe::named(&self.probe, &dataset.name)? {
             Probe::LogisticCv(_) => {
+                let large = dataset.graph.nodes() > LARGE && !self.thorough;
                 let test_nodes = Some(self.test_nodes).filter(|&nodes| nodes > 0);
-                Probe::LogisticCv(LogisticCv { test_nodes })
+                Probe::LogisticCv(LogisticCv { test_nodes, train_nodes: large.then_some(TRAIN_NODES) })
             }
             other => other,
         })
     }
+
+    /// Of these controls, those to compare with.
+    pub(super) fn controls<'a>(&self, controls: Controls<'a>) -> Controls<'a> {
+        controls.thorough(self.thorough)
+    }
+}
+
+/// What is left out to save time, in one sentence.
+fn sampled(controls: Option<&Controls>, probe: &Probe, splits: &SplitSet) -> Option<String> {
+    let nodes = match probe {
+        Probe::LogisticCv(regression) => regression.left_out(splits),
+        _ => None,
+    };
+    let left_out = controls.map(Controls::left_out).unwrap_or_default();
+    let names: Vec<&str> = left_out.iter().map(|control| control.label).collect();
+    let rows = (!names.is_empty()).then(|| {
+        format!(
+            "{} would take long on this graph and are left out unless --thorough is given",
+            names.join(", ")
+        )
+    });
+    let parts: Vec<String> = nodes.into_iter().chain(rows).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// By the same probe on the same splits.
@@ -39,6 +70,9 @@ pub(super) struct Judgement {
     pub(super) untrained: Option<ByControl<Accuracy>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) verdict: Option<Verdict>,
+    /// What was left out to save time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sampled: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -87,7 +121,7 @@ impl Judgement {
             against_propagated,
             small_classes: splits.small_classes.clone(),
         };
-        Ok(Self { accuracy, untrained, verdict })
+        Ok(Self { accuracy, untrained, verdict, sampled: sampled(controls, probe, splits) })
     }
 
     /// A line for the embedding, for every control and for the verdict.
@@ -107,6 +141,9 @@ impl Judgement {
             lines.row("verdict", String::new(), verdict.to_string());
         }
         lines.row("classifier", String::new(), classifier.clone());
+        if let Some(sampled) = &self.sampled {
+            lines.row("sampled", String::new(), sampled.clone());
+        }
     }
 
     /// A line for every class that is too small for the splits.
@@ -117,5 +154,28 @@ impl Judgement {
             let about = format!("class {name} has only {nodes} nodes, {} of them for training", nodes / 2);
             lines.row("note", String::new(), about);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use structcomp::{Csr, Graph};
+
+    #[test]
+    fn embeddings_that_are_left_out_are_named() {
+        // 2000 nodes with 260 neighbours each, and 4000 features: hops take long.
+        let edges: Vec<(u32, u32)> =
+            (0..2000).flat_map(|node| (1..=130).map(move |by| (node, (node + by) % 2000))).collect();
+        let graph = Graph::from_edges(2000, &edges).unwrap();
+        let x = Features::Sparse(Csr::new(4000, vec![0; 2001], vec![], vec![]).unwrap());
+        let controls = Controls::of_features(&graph, &x);
+        let (probe, splits) = (Probe::named("logistic-cv", "").unwrap(), SplitSet::named("none", vec![]));
+        let said = sampled(Some(&controls), &probe, &splits).unwrap();
+        assert_eq!(
+            said,
+            "SSGC-16, GGCM, SlimG would take long on this graph and are left out unless --thorough is given"
+        );
+        assert_eq!(sampled(Some(&controls.thorough(true)), &probe, &splits), None);
     }
 }

@@ -158,7 +158,8 @@ impl Run {
         let mut findings = Findings::default();
         if let (Some(labels), Some(splits)) = (&dataset.labels, splits) {
             let controls = Controls::of_model(fitted, dataset)?.with_random_clusters(self.random_clusters);
-            let (probe, on) = (self.judge.probe(&dataset.name)?, (labels, splits));
+            let controls = self.judge.controls(controls);
+            let (probe, on) = (self.judge.probe(dataset)?, (labels, splits));
             findings.judgement =
                 Some(Judgement::of(embedding, Some(&controls), &probe, on, self.common.seed())?);
         }

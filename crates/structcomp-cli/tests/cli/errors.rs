@@ -102,6 +102,9 @@ run --mode full --diagnostics
 run --mode full --random-clusters
 
 embed
+embed demo --untrained ssgc --out z.npy
+embed demo --untrained ssgc16 --weights none.safetensors --out z.npy
+embed edges.txt --untrained ssgc16 --out z.npy
 embed demo --weights none.safetensors --out z.npy
 embed demo --weights foreign.safetensors --out z.npy
 embed demo --weights half.safetensors --out z.npy

@@ -68,6 +68,12 @@ const fn hopped(name: &'static str, label: &'static str, about: &'static str, ro
 const FEW: [&str; 4] = ["features", "propagated", "encoder", "random_clusters"];
 
 impl Control {
+    /// The names of those that need no model.
+    pub fn untrained() -> Vec<&'static str> {
+        let hopped = CONTROLS.iter().filter(|control| matches!(control.rows, Rows::Hopped(_)));
+        hopped.map(|control| control.name).collect()
+    }
+
     /// A control by name.
     pub fn named(name: &str) -> Result<&'static Self> {
         CONTROLS.iter().find(|control| control.name == name).ok_or_else(|| {
@@ -78,7 +84,9 @@ impl Control {
 
     /// Its rows; an error for controls that need a model.
     ///
-    /// Wide features are projected on their leading 256 principal axes first, but for powers of Â times X.
+    /// Rows start from all features if these are at most 8 million numbers, or at most 1,024 columns of 32,000 nodes, and
+    /// otherwise from their 512 leading principal axes; above 32,000 nodes, from 256 axes where there are more features.
+    /// Powers of Â times X are always those of all features.
     ///
     /// ```
     /// use structcomp::{Seed, data, evaluate::Control};
@@ -94,7 +102,10 @@ impl Control {
             found = Some(rows.clone());
             Ok(())
         })?;
-        found.ok_or_else(|| Error::Input(format!("the control '{}' needs a trained model", self.name)))
+        found.ok_or_else(|| {
+            let (name, others) = (self.name, Self::untrained().join(", "));
+            Error::Input(format!("'{name}' needs a trained model; without one there are {others}"))
+        })
     }
 }
 
@@ -118,24 +129,22 @@ pub struct Controls<'a> {
     model: Option<(&'a Fitted, &'a Dataset)>,
     random_clusters: bool,
     few: bool,
+    thorough: bool,
 }
 
 impl<'a> Controls<'a> {
     /// Controls that need no model.
     pub fn of_features(graph: &'a Graph, features: &'a Features) -> Self {
-        Self { graph, features: Cow::Borrowed(features), model: None, random_clusters: false, few: false }
+        Self::new(graph, Cow::Borrowed(features), None)
     }
 
     /// The controls of a model; features are prepared as the model does.
     pub fn of_model(fitted: &'a Fitted, data: &'a Dataset) -> Result<Self> {
-        let features = fitted.features(data)?;
-        Ok(Self {
-            graph: &data.graph,
-            features,
-            model: Some((fitted, data)),
-            random_clusters: false,
-            few: false,
-        })
+        Ok(Self::new(&data.graph, fitted.features(data)?, Some((fitted, data))))
+    }
+
+    fn new(graph: &'a Graph, features: Cow<'a, Features>, model: Option<(&'a Fitted, &'a Dataset)>) -> Self {
+        Self { graph, features, model, random_clusters: false, few: false, thorough: false }
     }
 
     /// Whether to train on random clusters as well.
@@ -148,6 +157,18 @@ impl<'a> Controls<'a> {
         Self { few: true, ..self }
     }
 
+    /// Whether to compute rows of many hops on any graph, however long that takes.
+    pub fn thorough(self, thorough: bool) -> Self {
+        Self { thorough, ..self }
+    }
+
+    /// The controls that are left out because hops take long on this graph.
+    pub fn left_out(&self) -> Vec<&'static Control> {
+        let expensive = |rows| rows::is_expensive(rows, self.graph, &self.features);
+        let left_out = |control: &&Control| matches!(control.rows, Rows::Hopped(rows) if !self.thorough && expensive(rows));
+        CONTROLS.iter().filter(left_out).collect()
+    }
+
     /// Judges every control. Rows are computed one control at a time, so that memory holds few of them.
     pub fn each<T>(&self, judge: impl FnMut(&Features) -> Result<T>) -> Result<ByControl<T>> {
         self.judged(true, judge)
@@ -155,8 +176,12 @@ impl<'a> Controls<'a> {
 
     /// With `exact`, powers of Â times X are not projected first.
     fn judged<T>(&self, exact: bool, mut judge: impl FnMut(&Features) -> Result<T>) -> Result<ByControl<T>> {
-        let wanted: Vec<&'static Control> =
-            CONTROLS.iter().filter(|control| !self.few || FEW.contains(&control.name)).collect();
+        let left_out: Vec<&str> = self.left_out().iter().map(|control| control.name).collect();
+        let is_wanted = |control: &&Control| match self.few {
+            true => FEW.contains(&control.name),
+            false => !left_out.contains(&control.name),
+        };
+        let wanted: Vec<&'static Control> = CONTROLS.iter().filter(is_wanted).collect();
         let mut results = Vec::new();
         rows::each(self.graph, &self.features, exact, &wanted, |control, rows| {
             results.push((control, judge(rows)?));
@@ -244,5 +269,51 @@ impl ByControl<Accuracy> {
 impl<T: Serialize> Serialize for ByControl<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter().map(|(control, result)| (control.name, result)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Csr;
+
+    #[test]
+    fn each_control_without_training_can_be_the_best_and_counts_in_the_verdict() {
+        let accuracy =
+            |mean: f64| Accuracy { mean, std: 1.0, runs: 3, per_split: vec![mean - 1.0, mean, mean + 1.5] };
+        let untrained = CONTROLS.iter().filter(|control| control.name != "random_clusters");
+        for strong in untrained {
+            let of = |control: &'static Control| {
+                (control, accuracy(if control.name == strong.name { 70.0 } else { 60.0 }))
+            };
+            let found = ByControl { results: CONTROLS.iter().map(of).collect() };
+            assert_eq!(found.best().unwrap().0.name, strong.name);
+            for (own, better) in [(65.0, Some(false)), (75.0, Some(true))] {
+                let mut own = accuracy(own);
+                own.per_split[0] += 0.1;
+                let verdict = found.verdict(&own).unwrap().unwrap();
+                assert_eq!(
+                    (verdict.against.name, verdict.better, verdict.controls),
+                    (strong.name, better, 10)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_many_hops_are_left_out_where_hops_take_long_unless_asked_for() {
+        // 2000 nodes with 260 neighbours each, and 4000 features, all of them zero.
+        let edges: Vec<(u32, u32)> =
+            (0..2000).flat_map(|node| (1..=130).map(move |by| (node, (node + by) % 2000))).collect();
+        let graph = Graph::from_edges(2000, &edges).unwrap();
+        let x = Features::Sparse(Csr::new(4000, vec![0; 2001], vec![], vec![]).unwrap());
+        let names = |controls: &Controls| -> Vec<&str> {
+            controls.left_out().iter().map(|control| control.name).collect()
+        };
+        let controls = Controls::of_features(&graph, &x);
+        assert_eq!(names(&controls), ["ssgc16", "ggcm", "slimg"]);
+        assert!(names(&controls.clone().thorough(true)).is_empty());
+        let small = Graph::from_edges(2000, &edges[..1000]).unwrap();
+        assert!(names(&Controls::of_features(&small, &x)).is_empty());
     }
 }

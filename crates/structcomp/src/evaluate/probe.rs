@@ -226,9 +226,8 @@ impl std::fmt::Display for Probe {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Logistic { c } => write!(f, "logistic regression (liblinear's objective, C = {c})"),
-            Self::LogisticCv(LogisticCv { test_nodes }) => {
-                write!(f, "softmax regression, C by cross-validation among the training nodes")?;
-                test_nodes.map_or(Ok(()), |most| write!(f, ", at most {most} test nodes per split"))
+            Self::LogisticCv(_) => {
+                write!(f, "softmax regression, C by cross-validation among the training nodes")
             }
             Self::Mlp(mlp) => write!(f, "three-layer MLP ({} wide, {} epochs)", mlp.hidden, mlp.epochs),
             Self::Softmax(softmax) => write!(f, "softmax regression (Adam, {} epochs)", softmax.epochs),

@@ -101,8 +101,9 @@ fn judged<'a>(page: &mut RunPage<'a>, judgement: &'a Judgement) {
         page.accuracy.push((format!("{}: {}", control.label, control.about), accuracy));
     }
     let verdict = judgement.verdict.map(|verdict| format!("The embedding: {verdict}. ")).unwrap_or_default();
+    let sampled = judgement.sampled.iter().map(|sampled| format!("; {sampled}")).collect::<String>();
     page.protocol = format!(
-        "{verdict}Test accuracy (%), mean ± standard deviation over {} splits ({splits}); {classifier}.",
+        "{verdict}Test accuracy (%), mean ± standard deviation over {} splits ({splits}); {classifier}{sampled}.",
         accuracy.runs
     );
 }

@@ -1,7 +1,7 @@
 //! Rows that need no training, computed along one chain of products with Â.
 //!
-//! Everything but X, ÂX and Â²X starts from X on its leading 256 principal axes, where X is wider: these rows are
-//! linear in X, and a hop costs as much as there are columns.
+//! These rows are linear in X, and a hop costs as much as there are columns. So where X is wide and there are many
+//! nodes, they start from X on its leading principal axes.
 
 use super::super::axes::Axes;
 use super::ggcm::Sharpening;
@@ -10,8 +10,18 @@ use crate::{Dense, Features, Graph, Normalization, Propagation, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// Columns at most.
-const WIDTH: usize = 256;
+/// Matrices of so many numbers are used as they are.
+const SMALL: usize = 8 << 20;
+/// Up to so many nodes, all of so many columns are used, or so many axes of more columns.
+const NODES: usize = 32_000;
+const COLUMNS: usize = 1024;
+const AXES: usize = 512;
+/// Axes on larger graphs.
+const FEW_AXES: usize = 256;
+/// Where a hop takes more multiplications than this, rows of many hops are left out unless asked for.
+const CHEAP_HOP: usize = 2_000_000_000;
+/// Hops that are few.
+const FEW_HOPS: usize = 4;
 /// The share of X itself in SSGC.
 const SSGC_SHARE: f64 = 0.05;
 /// The share of X itself in GGCM.
@@ -42,6 +52,22 @@ impl Hopped {
     }
 }
 
+/// Columns that rows start from.
+fn width(x: &Features) -> usize {
+    match (x.rows(), x.cols()) {
+        (rows, cols) if rows.saturating_mul(cols) <= SMALL || rows <= NODES && cols <= COLUMNS => cols,
+        (..=NODES, _) => AXES,
+        (_, cols) => cols.min(FEW_AXES),
+    }
+}
+
+/// Whether rows take many hops on a graph where one is expensive.
+pub(super) fn is_expensive(rows: Hopped, graph: &Graph, x: &Features) -> bool {
+    let entries = graph.targets().len() + graph.nodes();
+    let many = rows.hops() > FEW_HOPS || rows == Hopped::SlimG;
+    many && entries.saturating_mul(width(x)) > CHEAP_HOP
+}
+
 /// Shows the rows of each of `wanted`, in the order in which they come up. With `exact`, powers are those of X itself
 /// and not of its projection.
 pub(super) fn each(
@@ -58,7 +84,8 @@ pub(super) fn each(
     let wanted: Vec<(&'static Control, Hopped)> =
         wanted.iter().filter_map(|control| Some((*control, of(control)?))).collect();
     let propagation = Propagation::new(graph, Normalization::Symmetric);
-    let wide = exact && (x.cols() > WIDTH || matches!(x, Features::Sparse(_)));
+    let width = width(x);
+    let wide = exact && (x.cols() > width || matches!(x, Features::Sparse(_)));
     let (mut left, mut none) = (Vec::new(), true);
     for (control, rows) in wanted {
         match rows {
@@ -73,9 +100,10 @@ pub(super) fn each(
     if none {
         return Ok(());
     }
-    let narrow = match x.cols() > WIDTH {
-        true => Cow::Owned(Axes::principal(x, WIDTH).project(x)),
-        false => Cow::Owned(x.to_dense()),
+    let narrow = match x {
+        _ if x.cols() > width => Cow::Owned(Axes::principal(x, width).project(x)),
+        Features::Dense(x) => Cow::Borrowed(x),
+        Features::Sparse(_) => Cow::Owned(x.to_dense()),
     };
     Chain::new(&propagation, &narrow).follow(graph, &left, &mut see)
 }
@@ -89,12 +117,21 @@ struct Chain<'a> {
     before: Vec<f32>,
     /// Σ Âᵏ X from k = 1 on.
     sum: Vec<f32>,
+    /// What is shown. The system takes long to give large pieces of memory, so this one is used again.
+    room: Vec<f32>,
 }
 
 impl<'a> Chain<'a> {
     fn new(propagation: &'a Propagation<'a>, x: &'a Dense) -> Self {
         let size = x.values().len();
-        Self { propagation, x, now: x.values().to_vec(), before: vec![0.0; size], sum: vec![0.0; size] }
+        Self {
+            propagation,
+            x,
+            now: x.values().to_vec(),
+            before: vec![0.0; size],
+            sum: vec![0.0; size],
+            room: Vec::new(),
+        }
     }
 
     fn follow(
@@ -114,24 +151,37 @@ impl<'a> Chain<'a> {
                 sharpening.add(&self.before);
             }
             for &(control, rows) in wanted.iter().filter(|(_, rows)| rows.hops() == hops) {
-                let rows = match rows {
-                    Hopped::Features => self.x.values().to_vec(),
-                    Hopped::Power(_) => self.now.clone(),
-                    Hopped::Mean => self.mean(),
-                    Hopped::Ssgc(hops) => self.with_share(&self.sum, SSGC_SHARE, hops as f64),
-                    Hopped::Concat => self.side_by_side(),
-                    Hopped::Ggcm => match sharpening.take() {
-                        Some(sharpening) => {
-                            let both = sharpening.with(&self.sum);
-                            self.with_share(&both, GGCM_SHARE, 2.0 * HOPS as f64)
-                        }
-                        None => continue,
-                    },
-                    Hopped::SlimG => slimg::rows(graph, self.propagation, self.x)?,
+                let shown = match rows {
+                    Hopped::Features | Hopped::Power(_) => &mut self.now,
+                    _ => {
+                        let sharpening = sharpening.take_if(|_| rows == Hopped::Ggcm);
+                        self.fill_room(graph, rows, sharpening)?;
+                        &mut self.room
+                    }
                 };
-                let cols = rows.len() / self.x.rows().max(1);
-                see(control, &Features::Dense(Dense::new(self.x.rows(), cols, rows)?))?;
+                // Lent, as a copy would be as large as the features.
+                let cols = shown.len() / self.x.rows().max(1);
+                let lent = Features::Dense(Dense::new(self.x.rows(), cols, std::mem::take(shown))?);
+                see(control, &lent)?;
+                if let Features::Dense(rows) = lent {
+                    *shown = rows.into_values();
+                }
             }
+        }
+        Ok(())
+    }
+
+    fn fill_room(&mut self, graph: &Graph, rows: Hopped, sharpening: Option<Sharpening>) -> Result<()> {
+        match rows {
+            Hopped::Mean => self.combine(1.0 / 3.0, 1.0 / 3.0, None),
+            Hopped::Ssgc(hops) => self.combine(SSGC_SHARE, (1.0 - SSGC_SHARE) / hops as f64, None),
+            Hopped::Ggcm => {
+                let both = sharpening.map(|sharpening| sharpening.with(&self.sum));
+                self.combine(GGCM_SHARE, (1.0 - GGCM_SHARE) / (2 * HOPS) as f64, both.as_deref());
+            }
+            Hopped::Concat => self.side_by_side(),
+            Hopped::SlimG => self.room = slimg::rows(graph, self.propagation, self.x)?,
+            Hopped::Features | Hopped::Power(_) => {}
         }
         Ok(())
     }
@@ -143,30 +193,26 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    /// (X + ÂX + Â²X)/3.
-    fn mean(&self) -> Vec<f32> {
-        let third = |(x, sum): (&f32, &f32)| (x + sum) / 3.0;
-        self.x.values().par_iter().zip(&self.sum).map(third).collect()
-    }
-
-    /// share · X + (1 − share)/count · `sum`.
-    fn with_share(&self, sum: &[f32], share: f64, count: f64) -> Vec<f32> {
-        let (own, others) = (share as f32, ((1.0 - share) / count) as f32);
-        self.x.values().par_iter().zip(sum).map(|(x, sum)| own * x + others * sum).collect()
+    /// own · X + others · `sum`, by default that of the hops.
+    fn combine(&mut self, own: f64, others: f64, sum: Option<&[f32]>) {
+        let (own, others) = (own as f32, others as f32);
+        let sum = sum.unwrap_or(&self.sum);
+        self.room.resize(sum.len(), 0.0);
+        self.room.par_iter_mut().zip(self.x.values()).zip(sum).for_each(|((room, x), sum)| {
+            *room = own * x + others * sum;
+        });
     }
 
     /// [X | ÂX | Â²X].
-    fn side_by_side(&self) -> Vec<f32> {
+    fn side_by_side(&mut self) {
         let cols = self.x.cols().max(1);
-        let mut rows = Vec::with_capacity(3 * self.now.len());
-        let parts = [self.x.values(), &self.before, &self.now].map(|part| part.chunks_exact(cols));
-        let [own, once, twice] = parts;
-        own.zip(once).zip(twice).for_each(|((own, once), twice)| {
-            rows.extend_from_slice(own);
-            rows.extend_from_slice(once);
-            rows.extend_from_slice(twice);
+        self.room.resize(3 * self.now.len(), 0.0);
+        let parts = [self.x.values(), &self.before, &self.now];
+        self.room.par_chunks_mut(3 * cols).enumerate().for_each(|(row, room)| {
+            for (room, part) in room.chunks_exact_mut(cols).zip(parts) {
+                room.copy_from_slice(&part[row * cols..][..cols]);
+            }
         });
-        rows
     }
 }
 

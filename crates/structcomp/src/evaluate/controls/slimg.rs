@@ -27,16 +27,19 @@ pub(super) fn rows(graph: &Graph, symmetric: &Propagation, x: &Dense) -> Result<
         .collect();
     let structure = leading(symmetric, &degrees)?;
     let inverse: Vec<f32> = degrees.iter().map(|&d| if d > 0.0 { 1.0 / d.sqrt() } else { 0.0 }).collect();
-    let without_loops = |x: &[f32]| {
-        let product = adjacency(symmetric, &degrees, &scaled(x, &inverse))?;
-        Ok::<_, crate::Error>(scaled(&product, &inverse))
+    let without_loops = |mut x: Vec<f32>| {
+        scale(&mut x, &inverse);
+        let mut product = adjacency(symmetric, &degrees, x)?;
+        scale(&mut product, &inverse);
+        Ok::<_, crate::Error>(product)
     };
-    let features = Features::Dense(x.clone());
+    let mut by_row = vec![0.0; x.values().len()];
+    Propagation::new(graph, Normalization::Row).power_into(x.values(), x.cols(), 2, &mut by_row)?;
     let parts = [
         structure,
-        on_axes(&features),
-        on_axes(&Propagation::new(graph, Normalization::Row).power(&features, 2)?),
-        on_axes(&Features::Dense(Dense::new(nodes, x.cols(), without_loops(&without_loops(x.values())?)?)?)),
+        on_axes(x.clone()),
+        on_axes(Dense::new(nodes, x.cols(), by_row)?),
+        on_axes(Dense::new(nodes, x.cols(), without_loops(without_loops(x.values().to_vec())?)?)?),
     ];
     let widths = parts.each_ref().map(|part| part.len() / nodes.max(1));
     let mut out = Vec::with_capacity(parts.iter().map(Vec::len).sum());
@@ -49,8 +52,9 @@ pub(super) fn rows(graph: &Graph, symmetric: &Propagation, x: &Dense) -> Result<
 }
 
 /// On the leading principal axes, centred, with a mean square length of one.
-fn on_axes(x: &Features) -> Vec<f32> {
-    let projected = Axes::principal(x, WIDTH).project(x);
+fn on_axes(x: Dense) -> Vec<f32> {
+    let x = Features::Dense(x);
+    let projected = Axes::principal(&x, WIDTH).project(&x);
     let (rows, cols) = (projected.rows() as f64, projected.cols());
     let mut values = projected.into_values();
     let means: Vec<f32> = column_sums(&values, cols).iter().map(|sum| (sum / rows) as f32).collect();
@@ -80,7 +84,7 @@ fn leading(symmetric: &Propagation, degrees: &[f32]) -> Result<Vec<f32>> {
         row[..width].iter_mut().for_each(|value| *value = normal(&mut rng));
     }
     for _ in 0..ROUNDS {
-        block = orthonormal(adjacency(symmetric, degrees, &block)?, stride, width);
+        block = orthonormal(adjacency(symmetric, degrees, block)?, stride, width);
     }
     let kept = WIDTH.min(width);
     let values = block.chunks_exact(stride).flat_map(|row| row[..kept].iter().copied()).collect();
@@ -88,23 +92,25 @@ fn leading(symmetric: &Propagation, degrees: &[f32]) -> Result<Vec<f32>> {
 }
 
 /// AY: Â is D̃⁻½(A + I)D̃⁻½ with D̃ = D + I.
-fn adjacency(symmetric: &Propagation, degrees: &[f32], y: &[f32]) -> Result<Vec<f32>> {
+fn adjacency(symmetric: &Propagation, degrees: &[f32], mut y: Vec<f32>) -> Result<Vec<f32>> {
+    let width = y.len() / degrees.len().max(1);
     let roots: Vec<f32> = degrees.iter().map(|degree| (1.0 + degree).sqrt()).collect();
+    scale(&mut y, &roots);
     let mut out = vec![0.0; y.len()];
-    symmetric.hop_into(&scaled(y, &roots), y.len() / degrees.len().max(1), &mut out)?;
-    let mut out = scaled(&out, &roots);
-    out.par_iter_mut().zip(y).for_each(|(out, y)| *out -= y);
+    symmetric.hop_into(&y, width, &mut out)?;
+    let rows = out.par_chunks_mut(width.max(1)).zip(y.par_chunks(width.max(1))).zip(&roots);
+    rows.for_each(|((out, y), root)| {
+        out.iter_mut().zip(y).for_each(|(out, y)| *out = *out * root - y / root)
+    });
     Ok(out)
 }
 
-/// Every row times its factor.
-fn scaled(rows: &[f32], factors: &[f32]) -> Vec<f32> {
+/// Multiplies every row by its factor.
+fn scale(rows: &mut [f32], factors: &[f32]) {
     let width = rows.len() / factors.len().max(1);
-    let mut out = rows.to_vec();
-    out.par_chunks_mut(width.max(1)).zip(factors).for_each(|(row, factor)| {
+    rows.par_chunks_mut(width.max(1)).zip(factors).for_each(|(row, factor)| {
         row.iter_mut().for_each(|value| *value *= factor);
     });
-    out
 }
 
 #[cfg(test)]
@@ -115,7 +121,7 @@ mod tests {
     fn products_with_the_adjacency_matrix_are_sums_over_neighbours() {
         let graph = Graph::from_edges(4, &[(0, 1), (1, 2)]).unwrap();
         let symmetric = Propagation::new(&graph, Normalization::Symmetric);
-        let product = adjacency(&symmetric, &[1.0, 2.0, 1.0, 0.0], &[1.0, 10.0, 100.0, 1000.0]).unwrap();
+        let product = adjacency(&symmetric, &[1.0, 2.0, 1.0, 0.0], vec![1.0, 10.0, 100.0, 1000.0]).unwrap();
         for (got, want) in product.iter().zip([10.0, 101.0, 10.0, 0.0]) {
             assert!((got - want).abs() < 1e-3, "{product:?}");
         }

@@ -26,10 +26,12 @@ pub(super) struct Minimum {
     pub(super) point: Point,
 }
 
-/// A step, the change of the gradient, one over their product, and how much longer the step should have been.
+/// A step, the change of the gradient, the first guess of H⁻¹ times that, one over the product of step and change, and
+/// how much longer the step should have been.
 struct Pair {
     step: Vec<f32>,
     change: Vec<f32>,
+    guess: Vec<f32>,
     inverse: f64,
     scale: f64,
 }
@@ -43,9 +45,10 @@ pub(super) fn minimize(
     effort: Effort,
 ) -> Minimum {
     let mut now = Minimum { point: at(&weights), weights };
+    let mut guess = of_metric(inverse, width, &now.point.gradient);
     let mut pairs = VecDeque::new();
     for _ in 0..effort.steps {
-        let direction = direction(&now.point.gradient, &pairs, inverse, width);
+        let direction = direction(&now.point.gradient, &guess, &pairs);
         let slope = dot(&now.point.gradient, &direction);
         // Not a number where the rows are not: every comparison is false, and the loop ends.
         let goes_on = slope > 2.0 * effort.decrease;
@@ -57,28 +60,30 @@ pub(super) fn minimize(
         let step = difference(&next.weights, &now.weights);
         let change = difference(&next.point.gradient, &now.point.gradient);
         let product = dot(&step, &change);
+        let before = std::mem::replace(&mut guess, of_metric(inverse, width, &next.point.gradient));
         if product > 0.0 {
             if pairs.len() == PAIRS {
                 pairs.pop_front();
             }
-            let scale = product / dot(&change, &of_metric(inverse, width, &change));
-            pairs.push_back(Pair { step, change, inverse: 1.0 / product, scale });
+            let before = difference(&guess, &before);
+            let scale = product / dot(&change, &before);
+            pairs.push_back(Pair { step, change, guess: before, inverse: 1.0 / product, scale });
         }
         now = next;
     }
     now
 }
 
-/// An approximation of H⁻¹g by the recursion of two loops.
-fn direction(gradient: &[f32], pairs: &VecDeque<Pair>, inverse: &[f32], width: usize) -> Vec<f32> {
-    let mut q = gradient.to_vec();
+/// An approximation of H⁻¹g by the recursion of two loops, from the first guess of it.
+fn direction(gradient: &[f32], guess: &[f32], pairs: &VecDeque<Pair>) -> Vec<f32> {
+    let (mut q, mut out) = (gradient.to_vec(), guess.to_vec());
     let mut factors = Vec::with_capacity(pairs.len());
     for pair in pairs.iter().rev() {
         let factor = pair.inverse * dot(&pair.step, &q);
         add(&mut q, -factor, &pair.change);
+        add(&mut out, -factor, &pair.guess);
         factors.push(factor);
     }
-    let mut out = of_metric(inverse, width, &q);
     if let Some(scale) = pairs.back().map(|last| last.scale).filter(|scale| scale.is_finite()) {
         out.iter_mut().for_each(|value| *value *= scale as f32);
     }

@@ -4,16 +4,16 @@
 //! they promise to gain is far below what tells one C from another.
 
 use super::minimize::{Effort, minimize};
-use super::softmax::{Point, TrainingRows, first_largest, times};
+use super::softmax::{TrainingRows, first_largest, times};
 use super::treatment::Treated;
 use crate::matrix::{Cholesky, View, multiply, symmetric_product};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Values of C to choose from.
-pub(super) const GRID: [f64; 8] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
-/// Where the search begins.
-const START: usize = 3;
+const GRID: [f64; 8] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
+/// The places of those that are tried first, the most penalized first, as its fit is the quickest from nothing.
+const FIRST: [usize; 3] = [1, 3, 5];
 const FOLDS: usize = 5;
 /// Folds are tried until so many nodes were held out.
 const HELD_OUT: usize = 200;
@@ -21,33 +21,29 @@ const HELD_OUT: usize = 200;
 const RIDGE: f64 = 1e-6;
 /// The decrease of the loss per training node that another step must promise.
 const ROUGH: Effort = Effort { decrease: 2e-3, steps: 12 };
-const FINE: Effort = Effort { decrease: 2e-4, steps: 40 };
+const FINE: Effort = Effort { decrease: 3e-4, steps: 40 };
 /// Test rows per product.
-const TESTED: usize = 512;
+const TESTED: usize = 128;
 
 /// The training nodes of a split.
 pub(super) struct Choice {
     /// The rows, or fewer columns with the same products of rows.
-    x: Vec<f32>,
-    width: usize,
+    all: TrainingRows,
+    /// The rows that are fitted and those that are held out, for every fold.
+    folds: Vec<[TrainingRows; 2]>,
     /// The products of columns.
     gram: Vec<f64>,
     /// What turns weights of few columns into weights of all.
     back: Option<Vec<f64>>,
-    /// The class of each row, as a position in `names`.
-    classes: Vec<u32>,
     names: Vec<u32>,
-    /// The fold that each row is held out in.
-    fold: Vec<usize>,
-    folds: usize,
 }
 
 /// What cross-validation says about one C.
-struct Tried {
-    right: usize,
-    loss: f64,
+pub(super) struct Tried {
+    pub(super) right: usize,
+    pub(super) loss: f64,
     /// The weights of each fold.
-    weights: Vec<Vec<f32>>,
+    pub(super) weights: Vec<Vec<f32>>,
 }
 
 /// A fitted regression.
@@ -67,109 +63,115 @@ impl Choice {
         names.dedup();
         let place = |class: u32| names.partition_point(|&name| name < class) as u32;
         let classes: Vec<u32> = train.iter().map(|&(_, class)| place(class)).collect();
-        let (x, full) = (treated.rows(train), treated.width());
-        // Every class deals its nodes to the folds in turn.
-        let mut next = 0..;
-        let mut order: Vec<usize> = (0..train.len()).collect();
-        order.sort_by_key(|&row| classes[row]);
-        let mut fold = vec![0; train.len()];
-        order.iter().zip(&mut next).for_each(|(&row, turn)| fold[row] = turn % FOLDS);
-        let folds = (HELD_OUT * FOLDS).div_ceil(train.len()).clamp(1, FOLDS);
-        let (x, width, back) = fewer_columns(x, full);
+        let (x, width, back) = fewer_columns(treated.rows(train), treated.width());
         let gram = products(View::new(&x, width).t(), View::new(&x, width), width);
-        Self { x, width, gram, back, classes, names, fold, folds }
+        let all = TrainingRows { x, width, classes, count: names.len(), room: RefCell::default() };
+        let fold = folds_of(&all.classes);
+        let folds = (HELD_OUT * FOLDS).div_ceil(train.len()).clamp(1, FOLDS);
+        let part = |keep: &dyn Fn(usize) -> bool| {
+            all.select(&(0..train.len()).filter(|&row| keep(fold[row])).collect::<Vec<_>>())
+        };
+        let folds = (0..folds).map(|held| [part(&|fold| fold != held), part(&|fold| fold == held)]).collect();
+        Self { all, folds, gram, back, names }
     }
 
     /// The classifier with the best C, fitted to all training nodes.
     pub(super) fn classifier(self) -> Regression {
         let mut tried = BTreeMap::new();
-        let at = self.best(&mut tried);
-        let start = tried.remove(&at).and_then(|mut best| best.weights.pop());
-        let found = self.fit(at, &self.inverse(at), None, start, FINE);
+        let (best, c) = self.best(&mut tried);
+        let start = tried.remove(&best).and_then(|mut best| best.weights.pop());
+        let found = fit(&self.all, c, &self.inverse(c), start, FINE);
         let weights = match &self.back {
-            None => found.weights,
+            None => found,
             Some(back) => {
-                let narrow: Vec<f64> = found.weights.iter().map(|&weight| weight as f64).collect();
-                multiply(back, &narrow, self.width).iter().map(|&weight| weight as f32).collect()
+                let narrow: Vec<f64> = found.iter().map(|&weight| weight as f64).collect();
+                multiply(back, &narrow, self.all.width).iter().map(|&weight| weight as f32).collect()
             }
         };
-        Regression { weights, names: self.names, c: GRID[at] }
+        Regression { weights, names: self.names, c }
     }
 
-    /// The place of the best C: from the middle towards where it gets better, in steps of two, and then one to each
-    /// side.
-    fn best(&self, tried: &mut BTreeMap<usize, Tried>) -> usize {
-        self.attempt(START, tried);
-        let mut best = START;
-        for towards in [2isize, -2] {
-            while let Some(next) = best.checked_add_signed(towards).filter(|&next| next < GRID.len()) {
-                self.attempt(next, tried);
-                if !tried[&next].is_better(&tried[&best]) {
-                    break;
-                }
-                best = next;
-            }
-            if best != START {
-                break;
-            }
+    /// The place of the best value that was tried, and the C to take.
+    fn best(&self, tried: &mut BTreeMap<usize, Tried>) -> (usize, f64) {
+        FIRST.iter().for_each(|&at| self.attempt(at, tried));
+        let mut best = best_of(tried);
+        if best == FIRST[2] {
+            self.attempt(GRID.len() - 1, tried);
+            best = best_of(tried);
         }
-        for next in [best.checked_sub(1), Some(best + 1)].into_iter().flatten() {
-            if next < GRID.len() {
-                self.attempt(next, tried);
-            }
+        // A single fold is too small to tell the values in between apart.
+        if self.folds.len() == 1 && best > FIRST[0] {
+            let right = |at: usize| tried.get(&at).map(|tried| tried.right as f64);
+            let offset = match (right(best - 2), right(best), right(best + 2)) {
+                (Some(below), Some(here), Some(above)) => top_of_parabola(below, here, above),
+                _ => 0.0,
+            };
+            return (best, GRID[best] * 10f64.powf(offset));
         }
-        let (first, others) = (best.saturating_sub(1), best..=(best + 1).min(GRID.len() - 1));
-        others.fold(first, |best, next| if tried[&next].is_better(&tried[&best]) { next } else { best })
+        let sides = [best - 1, best + 1];
+        sides.into_iter().filter(|&at| at < GRID.len()).for_each(|at| self.attempt(at, tried));
+        let best = best_of(tried);
+        (best, GRID[best])
     }
 
     fn attempt(&self, at: usize, tried: &mut BTreeMap<usize, Tried>) {
-        let inverse = self.inverse(at);
+        let c = GRID[at];
+        let inverse = self.inverse(c);
         let nearest = tried.keys().min_by_key(|&&other| other.abs_diff(at)).copied();
         let (mut right, mut loss, mut weights) = (0, 0.0, Vec::new());
-        for fold in 0..self.folds {
+        for (fold, [kept, held]) in self.folds.iter().enumerate() {
             let start = nearest.map(|nearest| tried[&nearest].weights[fold].clone());
-            let found = self.fit(at, &inverse, Some(fold), start, ROUGH);
-            right += found.point.right;
-            loss += found.point.loss;
-            weights.push(found.weights);
+            let found = fit(kept, c, &inverse, start, ROUGH);
+            let (hits, lost) = held.judge(&found);
+            right += hits;
+            loss += lost;
+            weights.push(found);
         }
         tried.insert(at, Tried { right, loss, weights });
     }
 
-    fn fit(
-        &self,
-        at: usize,
-        inverse: &[f32],
-        held: Option<usize>,
-        start: Option<Vec<f32>>,
-        effort: Effort,
-    ) -> super::minimize::Minimum {
-        let Self { x, width, classes, names, .. } = self;
-        let rows = TrainingRows { x, width: *width, classes, count: names.len(), room: RefCell::default() };
-        let start = start.unwrap_or_else(|| vec![0.0; width * names.len()]);
-        let objective = |weights: &[f32]| -> Point {
-            rows.at(weights, 1.0 / GRID[at], |row| held == Some(self.fold[row]))
-        };
-        let effort = Effort { decrease: effort.decrease * classes.len() as f64, ..effort };
-        minimize(objective, inverse, *width, start, effort)
-    }
-
     /// The inverse of XᵀX/K + λI.
-    fn inverse(&self, at: usize) -> Vec<f32> {
-        let share = 1.0 / self.names.len() as f64;
+    fn inverse(&self, c: f64) -> Vec<f32> {
+        let (share, width) = (1.0 / self.names.len() as f64, self.all.width);
         let mut hessian: Vec<f64> = self.gram.iter().map(|product| share * product).collect();
-        hessian.iter_mut().step_by(self.width + 1).for_each(|diagonal| *diagonal += 1.0 / GRID[at]);
-        match Cholesky::new(hessian, self.width) {
+        hessian.iter_mut().step_by(width + 1).for_each(|diagonal| *diagonal += 1.0 / c);
+        match Cholesky::new(hessian, width) {
             Some(cholesky) => cholesky.inverse().iter().map(|&value| value as f32).collect(),
-            None => (0..self.width * self.width)
-                .map(|at| if at % (self.width + 1) == 0 { 1.0 } else { 0.0 })
-                .collect(),
+            None => (0..width * width).map(|at| (at % (width + 1) == 0) as u8 as f32).collect(),
         }
     }
 }
 
+/// The place with the best result, the first of equal ones.
+pub(super) fn best_of(tried: &BTreeMap<usize, Tried>) -> usize {
+    let better = |best, next| if tried[&next].is_better(&tried[&best]) { next } else { best };
+    tried.keys().copied().reduce(better).unwrap_or_default()
+}
+
+/// Where the parabola through the values at −1, 0 and 1 is highest, given that none is above that at 0; at most a half.
+pub(super) fn top_of_parabola(below: f64, here: f64, above: f64) -> f64 {
+    let bend = 2.0 * here - below - above;
+    if bend > 0.0 { (above - below) / (2.0 * bend) } else { 0.0 }
+}
+
+/// The fold that every row is held out in: every class deals its rows in turn.
+fn folds_of(classes: &[u32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..classes.len()).collect();
+    order.sort_by_key(|&row| classes[row]);
+    let mut fold = vec![0; classes.len()];
+    order.iter().enumerate().for_each(|(turn, &row)| fold[row] = turn % FOLDS);
+    fold
+}
+
+/// The weights with this C.
+fn fit(rows: &TrainingRows, c: f64, inverse: &[f32], start: Option<Vec<f32>>, effort: Effort) -> Vec<f32> {
+    let start = start.unwrap_or_else(|| vec![0.0; rows.width * rows.count]);
+    let effort = Effort { decrease: effort.decrease * rows.classes.len() as f64, ..effort };
+    minimize(|weights| rows.at(weights, 1.0 / c), inverse, rows.width, start, effort).weights
+}
+
 impl Tried {
-    fn is_better(&self, other: &Self) -> bool {
+    pub(super) fn is_better(&self, other: &Self) -> bool {
         self.right > other.right || self.right == other.right && self.loss < other.loss
     }
 }

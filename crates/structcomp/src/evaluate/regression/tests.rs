@@ -1,5 +1,5 @@
 use super::minimize::{Effort, minimize};
-use super::search::{Choice, GRID};
+use super::search::{Choice, Tried, best_of, top_of_parabola};
 use super::softmax::TrainingRows;
 use super::treatment::Treated;
 use super::*;
@@ -15,6 +15,11 @@ fn clouds(rows: usize, cols: usize, classes: usize, spread: f32) -> (Vec<f32>, V
     let values = of.iter().flat_map(|&class| centres[class as usize * cols..][..cols].to_vec());
     let values: Vec<f32> = values.map(|value| value + spread * normal(&mut rng)).collect();
     (values, of)
+}
+
+fn training_rows(x: &[f32], width: usize, of: &[u32]) -> TrainingRows {
+    let count = *of.iter().max().unwrap() as usize + 1;
+    TrainingRows { x: x.to_vec(), width, classes: of.to_vec(), count, room: RefCell::default() }
 }
 
 /// F and its gradient by the definition, in f64.
@@ -38,7 +43,7 @@ fn by_definition(x: &[f32], of: &[u32], w: &[f64], count: usize, lambda: f64) ->
 #[test]
 fn value_and_gradient_are_those_of_the_definition() {
     let (x, of) = clouds(40, 7, 4, 1.0);
-    let rows = TrainingRows { x: &x, width: 7, classes: &of, count: 4, room: RefCell::default() };
+    let rows = training_rows(&x, 7, &of);
     let w: Vec<f32> = (0..28).map(|at| ((at * 5 % 11) as f32 - 5.0) / 9.0).collect();
     let wide: Vec<f64> = w.iter().map(|&w| w as f64).collect();
     // Every third row is held out.
@@ -47,7 +52,9 @@ fn value_and_gradient_are_those_of_the_definition() {
         x.chunks(7).enumerate().filter(|(row, _)| kept(*row)).flat_map(|(_, x)| x.to_vec()).collect();
     let of_kept: Vec<u32> = of.iter().enumerate().filter(|(row, _)| kept(*row)).map(|(_, &of)| of).collect();
     let (value, gradient) = by_definition(&x_kept, &of_kept, &wide, 4, 0.3);
-    let point = rows.at(&w, 0.3, |row| !kept(row));
+    let part =
+        |kept: &dyn Fn(usize) -> bool| rows.select(&(0..40).filter(|&row| kept(row)).collect::<Vec<_>>());
+    let point = part(&kept).at(&w, 0.3);
     assert!((point.value / value - 1.0).abs() < 1e-5);
     assert!(point.gradient.iter().zip(&gradient).all(|(got, want)| (*got as f64 - want).abs() < 1e-4));
     // The definition itself agrees with finite differences.
@@ -61,8 +68,15 @@ fn value_and_gradient_are_those_of_the_definition() {
     }
     // The rows held out are counted, and their losses added.
     let (all, _) = by_definition(&x, &of, &wide, 4, 0.3);
-    assert!((point.loss - (all - value)).abs() < 1e-3);
-    assert!(point.right <= 14);
+    let (right, loss) = part(&|row| !kept(row)).judge(&w);
+    assert!((loss - (all - value)).abs() < 1e-3);
+    let logit =
+        |x: &[f32], k: usize| x.iter().enumerate().map(|(c, &x)| x as f64 * wide[c * 4 + k]).sum::<f64>();
+    let hit = |row: usize| {
+        let x = &x[row * 7..][..7];
+        (0..4).all(|k| logit(x, k) <= logit(x, of[row] as usize))
+    };
+    assert_eq!(right, (0..40).filter(|&row| !kept(row) && hit(row)).count());
 }
 
 #[test]
@@ -76,10 +90,10 @@ fn the_minimum_is_that_of_plain_gradient_descent_in_double_precision() {
             let (_, gradient) = by_definition(&x, &of, &w, 3, lambda);
             w.iter_mut().zip(&gradient).for_each(|(w, g)| *w -= g / bound);
         }
-        let rows = TrainingRows { x: &x, width: 5, classes: &of, count: 3, room: RefCell::default() };
+        let rows = training_rows(&x, 5, &of);
         let guess: Vec<f32> = (0..25).map(|at| if at % 6 == 0 { 0.05 } else { 0.0 }).collect();
         let effort = Effort { decrease: 1e-9, steps: 200 };
-        let found = minimize(|w| rows.at(w, lambda, |_| false), &guess, 5, vec![0.0; 15], effort);
+        let found = minimize(|w| rows.at(w, lambda), &guess, 5, vec![0.0; 15], effort);
         for (got, want) in found.weights.iter().zip(&w) {
             assert!(
                 (*got as f64 - want).abs() < 3e-3 * (1.0 + want.abs()),
@@ -123,14 +137,15 @@ fn scale_shift_and_further_empty_columns_change_nothing() {
 fn clear_classes_want_no_stronger_penalty_than_the_first_that_is_tried() {
     let chosen = |spread: f32| {
         let (x, labels, splits) = dataset(600, 40, 3, spread);
-        let treated = Treated::of(&features(40, x));
+        let x = features(40, x);
+        let treated = Treated::of(&x, &[]);
         let train: Vec<(u32, u32)> =
             splits.splits[0].train.iter().map(|&node| (node, labels.of(node).unwrap())).collect();
         Choice::of(&treated, &train).classifier().c
     };
     // Without any doubt the accuracies are equal, and the loss falls as C rises.
     assert!(chosen(0.1) >= 10.0, "{}", chosen(0.1));
-    assert!(GRID.contains(&chosen(6.0)));
+    assert!((0.3..=1000.0).contains(&chosen(6.0)));
 }
 
 #[test]
@@ -148,13 +163,24 @@ fn some_test_nodes_stand_for_all_and_do_not_depend_on_the_rows() {
     let (x, labels, mut splits) = dataset(3000, 12, 3, 2.5);
     splits.splits = vec![splits.splits[0].clone(); 8];
     let x = features(12, x);
-    let all = LogisticCv { test_nodes: None }.classify(&x, &labels, &splits, Seed(0)).unwrap();
-    assert_eq!(all.std, 0.0);
-    let some = LogisticCv { test_nodes: Some(500) }.classify(&x, &labels, &splits, Seed(0)).unwrap();
+    let all =
+        LogisticCv { test_nodes: None, train_nodes: None }.classify(&x, &labels, &splits, Seed(0)).unwrap();
+    assert!(all.std < 1e-9);
+    let some = LogisticCv { test_nodes: Some(500), train_nodes: None }
+        .classify(&x, &labels, &splits, Seed(0))
+        .unwrap();
     assert!(some.std > 0.0 && (some.mean - all.mean).abs() < 2.0, "{} {}", some.mean, all.mean);
-    assert_eq!(LogisticCv { test_nodes: Some(9999) }.classify(&x, &labels, &splits, Seed(0)).unwrap(), all);
-    let test: Vec<(u32, u32)> = (0..50).map(|node| (node, 0)).collect();
-    let drawn = |key| LogisticCv { test_nodes: Some(7) }.drawn(&test, key);
+    assert_eq!(
+        LogisticCv { test_nodes: Some(9999), train_nodes: Some(9999) }
+            .classify(&x, &labels, &splits, Seed(0))
+            .unwrap(),
+        all
+    );
+    let drawn = |key| {
+        let mut test: Vec<(u32, u32)> = (0..50).map(|node| (node, 0)).collect();
+        draw(&mut test, Some(7), key);
+        test
+    };
     assert_eq!((drawn(1).len(), drawn(1) == drawn(1), drawn(1) == drawn(2)), (7, true, false));
 }
 
@@ -176,4 +202,60 @@ fn constant_rows_and_classes_without_training_nodes_are_no_error() {
     let split = Split { train: vec![0, 1], validation: vec![], test: vec![2, 3, 4] };
     let accuracy = judge(&features(2, vec![7.0; 10]), &labels, &SplitSet::named("mine", vec![split]));
     assert!(accuracy.mean < 40.0);
+}
+
+#[test]
+fn the_c_taken_is_the_one_that_does_best_on_nodes_held_out() {
+    let tried = |right, loss| Tried { right, loss, weights: vec![] };
+    assert!(tried(5, 9.0).is_better(&tried(4, 1.0)) && !tried(4, 1.0).is_better(&tried(5, 9.0)));
+    assert!(tried(5, 1.0).is_better(&tried(5, 9.0)) && !tried(5, 9.0).is_better(&tried(5, 1.0)));
+    // 1 − (x − ¼)² at −1, 0 and 1, and three equal values.
+    assert_eq!(top_of_parabola(-0.5625, 0.9375, 0.4375), 0.25);
+    assert_eq!((top_of_parabola(0.4375, 0.9375, -0.5625), top_of_parabola(2.0, 2.0, 2.0)), (-0.25, 0.0));
+    let all = [(1, tried(5, 9.0)), (3, tried(7, 2.0)), (5, tried(7, 1.5)), (7, tried(6, 0.1))];
+    assert_eq!(best_of(&all.into_iter().collect()), 5);
+}
+
+#[test]
+fn labels_of_test_nodes_have_no_say() {
+    // With two classes and all test labels swapped, what was right is wrong, if all classifiers are the same.
+    let (x, labels, _) = dataset(600, 30, 2, 6.0);
+    let x = features(30, x);
+    for seed in 0..4 {
+        let splits = SplitSet::random(&labels, 20, 1, Seed(seed));
+        let swapped = labels.iter().enumerate().map(|(node, class)| {
+            let is_test = splits.splits[0].test.contains(&(node as u32));
+            class.map(|class| if is_test { 1 - class } else { class })
+        });
+        let swapped = Labels::new(swapped).unwrap();
+        let (own, other) = (judge(&x, &labels, &splits).mean, judge(&x, &swapped, &splits).mean);
+        assert!((own + other - 100.0).abs() < 1e-9 && own < 99.0, "{own} {other}");
+    }
+}
+
+#[test]
+fn of_many_rows_only_those_that_are_judged_count() {
+    let rows = 100_001;
+    // Rows that are not judged are far away.
+    let values = (0..rows).map(|row| match row {
+        ..1000 => (row % 2) as f32 + 0.3 * ((row % 7) as f32 / 7.0),
+        _ => 1e6,
+    });
+    let x = features(1, values.collect());
+    let labels = Labels::new((0..rows as u32).map(|row| Some(row % 2))).unwrap();
+    let train: Vec<u32> = (0..40).rev().map(|at| at * 11).collect();
+    let test: Vec<u32> = (0..1000).filter(|node| !train.contains(node)).collect();
+    let splits = SplitSet::named("mine", vec![Split { train, validation: vec![], test }]);
+    assert_eq!(judge(&x, &labels, &splits).mean, 100.0);
+}
+
+#[test]
+fn what_the_limits_leave_out_is_said() {
+    let labels = Labels::new((0..100).map(|node| Some(node % 2))).unwrap();
+    let splits = SplitSet::random(&labels, 20, 2, Seed(0));
+    let said = |test_nodes, train_nodes| LogisticCv { test_nodes, train_nodes }.left_out(&splits);
+    assert_eq!((said(None, None), said(Some(60), Some(40)), said(Some(0), None)), (None, None, None));
+    let text = "each split uses 10 of up to 60 test nodes and 30 of up to 40 training nodes, drawn at random";
+    assert_eq!(said(Some(10), Some(30)).unwrap(), text);
+    assert!(!said(Some(10), None).unwrap().contains("training"));
 }
