@@ -51,7 +51,7 @@ def test_width_is_the_most_that_there_can_be(small, dense):
 
 def test_settings_of_its_own_change_it(small):
     usual = StructComp(width=40, **FEW).fit_transform(small)
-    for given in ({"weights": [0, 0, 0, 1, 0]}, {"weights": (0.2, 0, 0.5, 0.3, 0)}, {"directions": 60}, {"draws": 1}):
+    for given in ({"weights": [0, 0, 0, 1, 0, 0]}, {"weights": (0.2, 0, 0.5, 0.3, 0, 0.1)}, {"directions": 60}, {"draws": 1}):
         model = StructComp(**{"width": 40, **FEW, **given}).fit(small)
         assert not np.array_equal(model.embedding_, usual), given
         again = pickle.loads(pickle.dumps(model))
@@ -60,7 +60,7 @@ def test_settings_of_its_own_change_it(small):
 
 def test_weights_count_relative_to_each_other(small):
     fit = lambda weights: StructComp(weights=weights, **FEW).fit_transform(small)
-    assert (fit([1, 1, 2, 1, 0]) == fit(np.array([2.0, 2.0, 4.0, 2.0, 0.0]))).all()
+    assert (fit([1, 1, 2, 1, 0, 1]) == fit(np.array([2.0, 2.0, 4.0, 2.0, 0.0, 2.0]))).all()
 
 
 def test_features_alone_do_not_see_the_graph(dense):
@@ -102,8 +102,8 @@ def test_another_graph_and_new_nodes(dense, tmp_path):
         ({"width": 0}, "width must be from 1 to 4096, not 0"),
         ({"directions": 5000}, "directions must be from 1 to 4096, not 5000"),
         ({"draws": 0}, "draws must be from 1 to 1000, not 0"),
-        ({"weights": [0, 0, 0]}, "weights must be three numbers of 0 or more, not all 0"),
-        ({"weights": [-1, 1, 1]}, "weights must be three numbers of 0 or more"),
+        ({"weights": [0] * 6}, "weights must be six numbers of 0 or more, not all 0"),
+        ({"weights": [-1, 1, 1, 1, 1, 1]}, "weights must be six numbers of 0 or more"),
         ({"weights": [1, 1]}, "weights: invalid length 2"),
         ({"weights": "all"}, "weights: invalid type"),
         ({"model": "grace", "width": 64}, "the model grace has no parameter 'width'"),

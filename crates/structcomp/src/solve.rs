@@ -92,6 +92,12 @@ pub(crate) fn solve(
         ));
     }
     let (projection, x) = principal::of(x, settings.axes(x.rows()), seed);
+    if x.rows.iter().all(|&value| value.abs() < 1e-6) {
+        return Err(Error::Input(
+            "all nodes have the same features up to their scale; leave the features out to embed positions in the graph"
+                .into(),
+        ));
+    }
     let reliable = reliability(&x.rows, x.columns, graph, partition, settings.draws, seed);
     let sample = Sample::of(graph);
     let (candidates, dimensions) = candidates(graph, &x, &reliable, &sample, seed)?;
@@ -105,10 +111,6 @@ pub(crate) fn solve(
         None => Evidence { own, reliability, dimensions }.weights(),
     };
     let parts = strongest(&candidates, &weights, settings.width.saturating_mul(WIDER));
-    if parts.is_empty() {
-        let same = "all nodes have the same features up to their scale, so there is nothing to embed";
-        return Err(Error::Input(same.into()));
-    }
     let filtered = turned(projection, parts, &candidates, &weights, settings.width, graph);
     let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));
     Ok((filtered, Solution { weights: named.collect(), own, reliability, dimensions }))

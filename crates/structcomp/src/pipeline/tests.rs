@@ -34,7 +34,7 @@ fn all_settings() -> Vec<StructComp> {
     {
         all.push(StructComp { mode, ..settings(name) });
     }
-    for weights in [None, Some([1.0, 2.0, 0.0, 0.5, 0.0])] {
+    for weights in [None, Some([1.0, 2.0, 0.0, 0.5, 0.3, 0.2])] {
         let model = Model::Solved(Solved { weights, width: 7, ..Solved::default() });
         let training = Training { model, ..Training::default() };
         all.push(StructComp { training, ..settings("sce") });
