@@ -71,27 +71,32 @@ fn an_embedding_is_evaluated_as_in_its_run() {
 #[test]
 fn test_nodes_that_are_left_out_are_said() {
     let folder = folder();
-    line(folder.path(), "embed demo --untrained hop1 --out z.npy");
-    let all = json(folder.path(), "evaluate demo --embedding z.npy --runs 2");
+    line(folder.path(), "generate --nodes 600 --edges 1500 --words 60 --out made");
+    line(folder.path(), "embed made --untrained hop1 --out z.npy");
+    let args = "evaluate made --embedding z.npy --runs 2";
+    let all = json(folder.path(), args);
     assert!(all.get("sampled").is_none(), "{}", all["sampled"]);
-    let args = "evaluate demo --embedding z.npy --runs 2 --test-nodes 100";
-    let some = json(folder.path(), args);
+    let some = json(folder.path(), &format!("{args} --test-nodes 100"));
     let sampled = some["sampled"].as_str().unwrap();
-    assert!(sampled.starts_with("each split uses 100 of up to 2"), "{sampled}");
-    assert!(line(folder.path(), args).contains(&format!("sampled      {sampled}")));
-    let page = json(folder.path(), "run --model sce --epochs 1 --hidden 4 --runs 2 --test-nodes 100 --out r");
-    assert_eq!(page["sampled"], sampled);
+    assert!(sampled.starts_with("each split uses 100 of up to "), "{sampled}");
+    assert!(
+        line(folder.path(), &format!("{args} --test-nodes 100")).contains(&format!("sampled      {sampled}"))
+    );
+    line(folder.path(), "run made --model sce -k 60 --epochs 1 --hidden 4 --runs 2 --test-nodes 100 --out r");
     assert!(text(&read(folder.path(), "r/report.html")).contains(sampled));
+    let run: Value = serde_json::from_slice(&read(folder.path(), "r/run.json")).unwrap();
+    assert_eq!(run["sampled"], sampled);
 }
 
 #[test]
 fn an_embedding_without_training_is_the_one_that_others_are_compared_with() {
     let folder = folder();
-    for name in ["features", "propagated", "ssgc16", "slimg"] {
-        let report = json(folder.path(), &format!("embed demo --untrained {name} --out z.npy"));
-        assert_eq!((&report["model"], &report["rows"]), (&name.into(), &2708.into()));
+    line(folder.path(), "generate --nodes 600 --edges 1500 --words 60 --out made");
+    for name in ["propagated", "ssgc16", "slimg"] {
+        let report = json(folder.path(), &format!("embed made --untrained {name} --out z.npy"));
+        assert_eq!((&report["model"], &report["rows"]), (&name.into(), &600.into()));
         assert!(report.get("trained_on").is_none() && report.get("same_data").is_none());
-        let found = json(folder.path(), "evaluate demo --embedding z.npy --runs 2");
+        let found = json(folder.path(), "evaluate made --embedding z.npy --runs 2");
         assert_eq!(found["accuracy"]["mean"], found["untrained"][name]["mean"], "{name}");
     }
 }
