@@ -17,9 +17,9 @@ mod reliability;
 mod tests;
 mod weights;
 
-pub(crate) use principal::covariance;
+pub(crate) use principal::{axes, covariance};
 
-use crate::encoder::{Filtered, Part, Projected, Projection, Source, inverse_root};
+use crate::encoder::{Filtered, Part, Projected, Projection, Source, block, inverse_root};
 use crate::graph::Hops;
 use crate::matrix::eigen::eigen;
 use crate::matrix::{mean_and_variance, zeros};
@@ -33,12 +33,19 @@ use weights::Evidence;
 /// Hops of the smoothest part, and the share of a node's own features in it, as in SSGC.
 const HOPS: usize = 16;
 const OWN: f64 = 0.05;
+/// The range of the correlation between nodes and their neighbours over which two hops become the mean of none to two.
+const ALIKE: [f64; 2] = [0.2, 0.5];
 /// Axes of the smoothest part at most: many hops leave few.
 const SMOOTH: usize = 256;
 /// Columns of the positions.
 const POSITIONS: usize = 128;
 /// Nodes that means, variances and common axes are computed from, at equal distances.
 const SAMPLE: usize = 16_384;
+/// Numbers that the smoothest part, positions and the embedding have at most in large graphs, where they get narrower,
+/// but no narrower than this many columns.
+const LARGE: usize = 1 << 26;
+const WIDTH: usize = 3 << 26;
+const FEWEST: usize = 32;
 /// Columns of all parts for each one of the embedding.
 const WIDER: usize = 2;
 /// Axes with a smaller share of the variance are rounding errors.
@@ -53,6 +60,8 @@ pub struct Solution {
     pub own: f64,
     /// The same for the directions that are left after two hops.
     pub reliability: f64,
+    /// The correlation of a node's features with the mean of its neighbours'.
+    pub alike: f64,
     /// The effective number of dimensions that are left after sixteen hops.
     pub dimensions: f64,
 }
@@ -91,16 +100,21 @@ pub(crate) fn solve(
             "the solved model needs at least 2 clusters, but there is 1; ask for more".into(),
         ));
     }
-    let (projection, x) = principal::of(x, settings.axes(x.rows()), seed);
-    if x.rows.iter().all(|&value| value.abs() < 1e-6) {
+    let projection = axes(x, settings.axes(x.rows()), seed);
+    let x = Projected::new(x, &projection);
+    let mut reliable = Vec::with_capacity(x.width());
+    for columns in blocks(graph, x.width()) {
+        let rows = x.columns(&columns);
+        reliable.extend(reliability(&rows, columns.len(), graph, partition, settings.draws, seed));
+    }
+    let sample = Sample::of(graph);
+    let (candidates, alike, dimensions) = candidates(graph, &x, &reliable, &sample, seed)?;
+    if candidates[0].variance.iter().all(|&variance| variance < 1e-12) {
         return Err(Error::Input(
             "all nodes have the same features up to their scale; leave the features out to embed positions in the graph"
                 .into(),
         ));
     }
-    let reliable = reliability(&x.rows, x.columns, graph, partition, settings.draws, seed);
-    let sample = Sample::of(graph);
-    let (candidates, dimensions) = candidates(graph, &x, &reliable, &sample, seed)?;
     drop(x);
 
     let agreed = |part: &Candidate| weighted_mean(&reliable, &part.variance);
@@ -111,9 +125,10 @@ pub(crate) fn solve(
         None => Evidence { own, reliability, dimensions }.weights(),
     };
     let parts = strongest(&candidates, &weights, settings.width.saturating_mul(WIDER));
-    let filtered = turned(projection, parts, &candidates, &weights, settings.width, graph);
+    let width = within(WIDTH, settings.width, graph);
+    let filtered = turned(projection, parts, &candidates, &weights, width, graph);
     let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));
-    Ok((filtered, Solution { weights: named.collect(), own, reliability, dimensions }))
+    Ok((filtered, Solution { weights: named.collect(), own, reliability, alike, dimensions }))
 }
 
 impl Solved {
@@ -122,11 +137,12 @@ impl Solved {
         self.directions.min((nodes / 8).max(64))
     }
 
-    /// Refuses what does not fit: the basis, and a few matrices with a row per node.
+    /// Refuses what does not fit: the basis, rows on all axes, and parts by blocks.
     fn check_memory(&self, x: &Features) -> Result<()> {
         let columns = (self.axes(x.rows()).min(x.cols()) + principal::EXTRA) as u64;
-        let rows = (x.rows() as u64).saturating_mul(4).saturating_add(3 * x.cols() as u64);
-        let numbers = rows.saturating_mul(columns).saturating_add(x.rows() as u64 * 4 * POSITIONS as u64);
+        let (rows, cols) = (x.rows() as u64, x.cols() as u64);
+        let projected = rows.saturating_mul(2).saturating_add(3 * cols).saturating_mul(columns);
+        let numbers = projected.saturating_add(2 * WIDTH.min(x.rows() * self.width) as u64);
         Budget::default().check_items("solving the model", numbers, 4)
     }
 }
@@ -141,6 +157,11 @@ impl Sample {
             found = (0..nodes.len() as u32).collect();
         }
         Self { nodes, connected: found }
+    }
+
+    /// Writes the sampled rows of some consecutive columns into rows of all.
+    fn place(&self, rows: &[f32], columns: &[u32], all: &mut [f32]) {
+        place(&self.rows(rows, columns.len()), columns, all);
     }
 
     /// The sampled rows.
@@ -163,64 +184,105 @@ fn gather(rows: &[f32], size: usize, which: &[u32]) -> Vec<f32> {
     out
 }
 
-/// The six parts, and the effective dimensions after all hops.
+/// The six parts, how alike neighbours are, and the effective dimensions after all hops.
 fn candidates(
     graph: &Graph,
     x: &Projected,
     reliable: &[f64],
     sample: &Sample,
     seed: Seed,
-) -> Result<([Candidate; 6], f64)> {
-    let (rows, size) = (&x.rows, x.columns);
+) -> Result<([Candidate; 6], f64, f64)> {
+    let size = x.width();
     let plain = |source: Source, sampled: Vec<f32>, size: usize| {
         let (mean, variance) = mean_and_variance(&sample.connected(&sampled, size), size);
         Candidate { source, rows: sampled, mean, variance, scale: vec![1.0; size] }
     };
-    let all: Vec<u32> = (0..size as u32).collect();
     let made = |source: Source| {
-        let sampled = sample.rows(&source.rows(graph, x, &all)?, size);
+        let mut sampled = zeros(sample.nodes.len() * size);
+        for columns in blocks(graph, size) {
+            sample.place(&source.rows(graph, x, &columns)?, &columns, &mut sampled);
+        }
         Ok::<_, Error>(plain(source, sampled, size))
     };
-    let own = plain(Source::Hops(Hops::none()), sample.rows(rows, size), size);
-    let (near, two) = (made(Source::Neighbors)?, made(Source::Hops(Hops::power(2)))?);
+    let own = made(Source::Hops(Hops::none()))?;
+    let near = made(Source::Neighbors)?;
+    let alike = likeness(&own, &near, sample);
+    let share = (alike - ALIKE[0]) / (ALIKE[1] - ALIKE[0]);
+    let two = made(Source::Hops(Hops::two(share.clamp(0.0, 1.0))))?;
 
-    let (smooth, last) = smoothest(graph, rows, size, sample)?;
-    let few = size.min(SMOOTH);
+    let few = within(LARGE, size.min(SMOOTH), graph);
+    let (smooth, last) = smoothest(graph, x, few, sample)?;
     let mut smooth = plain(Source::Hops(Hops::ssgc(HOPS, OWN)), smooth, few);
     smooth.scale = reliable[..few].iter().map(|share| share.sqrt()).collect();
     let dimensions = effective_dimensions(&sample.connected(&last, few), few);
 
-    let positions = FittedStandIn::new(StandIn::Position, POSITIONS, graph, seed);
-    let found = sample.rows(&positions.of_known(graph)?, POSITIONS);
-    let positions = plain(Source::Positions(positions), found, POSITIONS);
+    let width = within(LARGE, POSITIONS, graph);
+    let positions = FittedStandIn::new(StandIn::Position, width, graph, seed);
+    let found = sample.rows(&positions.of_known(graph)?, width);
+    let positions = plain(Source::Positions(positions), found, width);
     let squares: f64 = x.squares.iter().sum();
     let source = Source::Sizes { mean: squares / x.squares.len().max(1) as f64 };
     let found = sample.rows(&source.rows(graph, x, &[0, 1])?, 2);
     let mut sizes = plain(source, found, 2);
     sizes.scale = sizes.variance.iter().map(|&variance| f64::from(inverse_root(variance))).collect();
-    Ok(([own, near, two, smooth, positions, sizes], dimensions))
+    Ok(([own, near, two, smooth, positions, sizes], alike, dimensions))
 }
 
 /// The sampled rows of the mean over all hops, and of the last hop alone, on the first axes.
-fn smoothest(graph: &Graph, rows: &[f32], size: usize, sample: &Sample) -> Result<(Vec<f32>, Vec<f32>)> {
-    let few = size.min(SMOOTH);
-    let mut current: Vec<f32> = zeros(rows.len() / size * few);
-    current
-        .par_chunks_mut(few)
-        .zip(rows.par_chunks(size))
-        .for_each(|(to, row)| to.copy_from_slice(&row[..few]));
-    let (share, each) = (OWN as f32, ((1.0 - OWN) / HOPS as f64) as f32);
-    let mut sum: Vec<f32> = sample.rows(&current, few).iter().map(|value| share * value).collect();
+fn smoothest(graph: &Graph, x: &Projected, few: usize, sample: &Sample) -> Result<(Vec<f32>, Vec<f32>)> {
     let propagation = Propagation::new(graph, Normalization::Symmetric);
-    let mut next = zeros(current.len());
-    let mut last = Vec::new();
-    for _ in 0..HOPS {
-        propagation.hop_into(&current, few, &mut next)?;
-        std::mem::swap(&mut current, &mut next);
-        last = sample.rows(&current, few);
-        sum.iter_mut().zip(&last).for_each(|(sum, value)| *sum += each * value);
+    let (share, each) = (OWN as f32, ((1.0 - OWN) / HOPS as f64) as f32);
+    let (mut all, mut end) = (zeros(sample.nodes.len() * few), zeros(sample.nodes.len() * few));
+    for columns in blocks(graph, few) {
+        let mut current = x.columns(&columns);
+        let mut next = zeros(current.len());
+        let mut sum: Vec<f32> =
+            sample.rows(&current, columns.len()).iter().map(|value| share * value).collect();
+        let mut last = Vec::new();
+        for _ in 0..HOPS {
+            propagation.hop_into(&current, columns.len(), &mut next)?;
+            std::mem::swap(&mut current, &mut next);
+            last = sample.rows(&current, columns.len());
+            sum.iter_mut().zip(&last).for_each(|(sum, value)| *sum += each * value);
+        }
+        place(&sum, &columns, &mut all);
+        place(&last, &columns, &mut end);
     }
-    Ok((sum, last))
+    Ok((all, end))
+}
+
+/// The columns, in blocks of as many as there is room for.
+fn blocks(graph: &Graph, size: usize) -> impl Iterator<Item = Vec<u32>> {
+    let step = block(graph.nodes());
+    (0..size).step_by(step).map(move |first| (first as u32..size.min(first + step) as u32).collect())
+}
+
+/// Writes rows of some consecutive columns into rows of all.
+fn place(rows: &[f32], columns: &[u32], all: &mut [f32]) {
+    let nodes = rows.len() / columns.len();
+    let (size, first) = (all.len() / nodes.max(1), columns[0] as usize);
+    all.par_chunks_mut(size).zip(rows.par_chunks(columns.len())).for_each(|(to, row)| {
+        to[first..first + row.len()].copy_from_slice(row);
+    });
+}
+
+/// As many columns as make `numbers` in all, but no fewer than `FEWEST` and no more than `most`.
+fn within(numbers: usize, most: usize, graph: &Graph) -> usize {
+    most.min((numbers / graph.nodes().max(1)).max(FEWEST))
+}
+
+/// The correlation of the rows of two parts, over all columns and nodes with neighbours.
+fn likeness(a: &Candidate, b: &Candidate, sample: &Sample) -> f64 {
+    let size = a.mean.len();
+    let products = sample.connected.iter().map(|&at| {
+        let row = |of: &Candidate, column: usize| {
+            of.rows[at as usize * size + column] as f64 - of.mean[column]
+        };
+        (0..size).map(|column| row(a, column) * row(b, column)).sum::<f64>()
+    });
+    let covariance = products.sum::<f64>() / sample.connected.len().max(1) as f64;
+    let variances = a.variance.iter().sum::<f64>() * b.variance.iter().sum::<f64>();
+    if variances > 0.0 { covariance / variances.sqrt() } else { 0.0 }
 }
 
 fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {

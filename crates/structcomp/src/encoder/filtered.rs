@@ -2,14 +2,15 @@
 
 mod columns;
 mod part;
+mod projection;
 
 pub(crate) use columns::Columns;
 pub(crate) use part::inverse_root;
-pub(crate) use part::{Part, Projected, Source};
+pub(crate) use part::{Part, Source};
+pub(crate) use projection::{Projected, Projection, block, column_products};
 
 use super::ROWS;
-use crate::matrix::{Sum, View, product, zeros};
-use crate::nn::first_layer;
+use crate::matrix::zeros;
 use crate::safetensors::{Tensors, Writer};
 use crate::{Budget, Features, Graph, Result};
 use rayon::prelude::*;
@@ -30,17 +31,6 @@ pub struct Filtered {
     pub(crate) turn: Vec<f32>,
 }
 
-/// Features on a few axes.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Projection {
-    /// s and f.
-    pub(crate) scaling: Columns,
-    /// diag(f) B: one row per feature, one column per axis.
-    pub(crate) basis: Vec<f32>,
-    /// m.
-    pub(crate) mean: Vec<f32>,
-}
-
 /// What is written as text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -56,41 +46,6 @@ pub(crate) struct FilteredNote {
 struct PartNote {
     source: Source,
     columns: Vec<u32>,
-}
-
-impl Projection {
-    pub(crate) fn columns(&self) -> usize {
-        self.mean.len()
-    }
-
-    fn inputs(&self) -> usize {
-        self.basis.len() / self.columns().max(1)
-    }
-
-    /// Every row scaled to length one, projected and centred.
-    pub(crate) fn of(&self, x: &Features) -> Projected {
-        let columns = self.columns();
-        let mut rows = zeros(x.rows() * columns);
-        first_layer::forward(x, &self.basis, columns, &mut rows);
-        let shift = column_products(&self.scaling.shift, &self.basis, columns);
-        let squares = self.scaling.squares(x);
-        rows.par_chunks_mut(columns.max(1)).zip(&squares).for_each(|(row, &square)| {
-            let scale = inverse_root(square);
-            for ((value, shift), mean) in row.iter_mut().zip(&shift).zip(&self.mean) {
-                *value = (*value - shift) * scale - mean;
-            }
-        });
-        Projected { rows, columns, squares }
-    }
-}
-
-/// The row `left` times a matrix with `size` columns.
-pub(crate) fn column_products(left: &[f32], matrix: &[f32], size: usize) -> Vec<f32> {
-    let mut sums = vec![0f64; size];
-    for (left, row) in left.iter().zip(matrix.chunks_exact(size)) {
-        sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += *left as f64 * value as f64);
-    }
-    sums.into_iter().map(|sum| sum as f32).collect()
 }
 
 impl Filtered {
@@ -117,31 +72,22 @@ impl Filtered {
         &self,
         graph: &Graph,
         x: &Features,
-        mut sink: impl FnMut(&[f32]) -> Result<()>,
+        sink: impl FnMut(&[f32]) -> Result<()>,
     ) -> Result<()> {
-        let nodes = x.rows();
-        let (wide, outputs) = (self.center.len(), self.outputs());
-        let rows = self.projection.of(x);
-        let mut all = zeros(nodes * wide);
-        let mut first = 0;
+        let outputs = self.outputs();
+        let x = Projected::new(x, &self.projection);
+        let center = column_products(&self.center, &self.turn, outputs);
+        let mut out = zeros(graph.nodes() * outputs);
+        out.par_chunks_mut(outputs).for_each(|row| {
+            row.iter_mut().zip(&center).for_each(|(value, center)| *value = -center);
+        });
+        let mut turn = &self.turn[..];
         for part in &self.parts {
-            let own = part.rows(graph, &rows)?;
-            let width = part.width();
-            all.par_chunks_mut(wide).zip(own.par_chunks(width)).for_each(|(row, own)| {
-                let center = &self.center[first..first + width];
-                let placed = row[first..first + width].iter_mut().zip(own).zip(center);
-                placed.for_each(|((value, own), center)| *value = own - center);
-            });
-            first += width;
+            let (own, others) = turn.split_at(part.width() * outputs);
+            part.add(graph, &x, own, &mut out)?;
+            turn = others;
         }
-        drop(rows);
-        let mut out = vec![0.0; ROWS.min(nodes) * outputs];
-        for block in all.chunks(ROWS * wide.max(1)) {
-            let out = &mut out[..block.len() / wide * outputs];
-            product(out, View::new(block, wide), View::new(&self.turn, outputs), Sum::Set);
-            sink(out)?;
-        }
-        Ok(())
+        out.chunks(ROWS * outputs).try_for_each(sink)
     }
 }
 

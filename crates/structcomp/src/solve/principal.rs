@@ -3,7 +3,7 @@
 //! Narrow features: the eigenvectors of their covariance. Wide ones: randomised subspace iteration, which reads the
 //! features twice per round.
 
-use crate::encoder::{Columns, Projected, Projection, column_products, inverse_root};
+use crate::encoder::{Columns, Projection, column_products, inverse_root};
 use crate::matrix::eigen::{eigen, orthonormalizing};
 use crate::matrix::tall::gram;
 use crate::matrix::{Right, Sum, View, column_sums, product};
@@ -19,8 +19,8 @@ const ROUNDS: usize = 2;
 /// Directions with a smaller share of the largest variance are rounding errors.
 const LEAST: f64 = 1e-7;
 
-/// The first `count` principal axes at most, but at least one, and the features on them.
-pub(super) fn of(x: &Features, count: usize, seed: Seed) -> (Projection, Projected) {
+/// The first `count` principal axes at most, but at least one.
+pub(crate) fn axes(x: &Features, count: usize, seed: Seed) -> Projection {
     let scaling = Columns::fit(x);
     let scaled = Scaled::new(x, &scaling);
     let (nodes, width) = (x.rows(), x.cols());
@@ -33,29 +33,22 @@ pub(super) fn of(x: &Features, count: usize, seed: Seed) -> (Projection, Project
             orthonormalize(&mut span, size);
         }
     }
-    let rows = scaled.project(&span, size);
-    let (_, covariance) = covariance(&rows, size);
+    let (_, covariance) = covariance(&scaled.project(&span, size), size);
     let (variances, axes) = eigen(&covariance, size);
     let largest = variances.first().copied().unwrap_or(0.0);
     let kept = variances.iter().take(count).filter(|&&value| value > LEAST * largest).count().max(1);
     let axes: Vec<f32> = axes.chunks_exact(size).flat_map(|row| &row[..kept]).map(|&v| v as f32).collect();
-    let turned = |values: &[f32]| {
-        let mut out = vec![0.0; values.len() / size * kept];
-        product(&mut out, View::new(values, size), View::new(&axes, kept), Sum::Set);
-        out
-    };
-    let basis = turned(&span);
+    let mut basis = vec![0.0; span.len() / size * kept];
+    product(&mut basis, View::new(&span, size), View::new(&axes, kept), Sum::Set);
     let mean = column_products(&scaled.mean, &basis, kept);
-    let projected = Projected { rows: turned(&rows), columns: kept, squares: scaled.squares };
     let basis = scaling.scaled(&basis, kept);
-    (Projection { scaling, basis, mean }, projected)
+    Projection { scaling, basis, mean }
 }
 
 /// Features with scaled columns and then rows of length one, centred, without being stored.
 struct Scaled<'a> {
     x: &'a Features,
     columns: &'a Columns,
-    squares: Vec<f64>,
     /// One over the length of each row.
     scale: Vec<f32>,
     mean: Vec<f32>,
@@ -63,12 +56,11 @@ struct Scaled<'a> {
 
 impl<'a> Scaled<'a> {
     fn new(x: &'a Features, columns: &'a Columns) -> Self {
-        let squares = columns.squares(x);
-        let scale: Vec<f32> = squares.iter().map(|&square| inverse_root(square)).collect();
+        let scale: Vec<f32> = columns.squares(x).into_iter().map(inverse_root).collect();
         let mut mean = vec![0.0; x.cols()];
         columns.gather(x, &scale, 1, &mut mean);
         mean.iter_mut().for_each(|mean| *mean /= x.rows().max(1) as f32);
-        Self { x, columns, squares, scale, mean }
+        Self { x, columns, scale, mean }
     }
 
     /// The rows times a matrix with `size` columns.

@@ -1,7 +1,6 @@
 //! Tests of the solved model: the axes against exact ones, reliability against its definition, positions on other
 //! graphs, and graphs at the edge of what makes sense.
 
-use super::principal;
 use super::*;
 use crate::data::Synthetic;
 use crate::encoder::Columns;
@@ -52,10 +51,12 @@ fn principal_axes_are_the_exact_ones_for_narrow_and_wide_features() {
     let exact = exact_variances(&x, cols);
     for kept in [10, 60] {
         let features = Features::Dense(Dense::new(nodes, cols, x.clone()).unwrap());
-        let (_, found) = principal::of(&features, kept, Seed(0));
-        let (mean, covariance) = covariance(&found.rows, found.columns);
+        let projection = axes(&features, kept, Seed(0));
+        let found = Projected::new(&features, &projection);
+        let size = found.width();
+        let (mean, covariance) = covariance(&found.columns(&(0..size as u32).collect::<Vec<_>>()), size);
         for axis in 0..10 {
-            let variance = covariance[axis * found.columns + axis];
+            let variance = covariance[axis * size + axis];
             assert!(
                 (variance - exact[axis]).abs() < 1e-3 * exact[0],
                 "{kept}: {variance} and {}",
@@ -80,8 +81,10 @@ fn sparse_and_dense_features_have_the_same_axes() {
     }
     let sparse = Features::Sparse(Csr::new(30, offsets, indices, values).unwrap());
     let dense = Features::Dense(Dense::new(80, 30, x).unwrap());
-    let [a, b] = [sparse, dense].map(|x| principal::of(&x, 8, Seed(0)).1);
-    let difference = a.rows.iter().zip(&b.rows).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    let [a, b] = [sparse, dense].map(|x| {
+        Projected::new(&x, &axes(&x, 8, Seed(0))).columns(&[0, 1, 2, 3, 4, 5, 6, 7])
+    });
+    let difference = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(difference < 1e-4, "{difference}");
 }
 
