@@ -33,8 +33,6 @@ use weights::Evidence;
 /// Hops of the smoothest part, and the share of a node's own features in it, as in SSGC.
 const HOPS: usize = 16;
 const OWN: f64 = 0.05;
-/// The range of the correlation between nodes and their neighbours over which two hops become the mean of none to two.
-const ALIKE: [f64; 2] = [0.2, 0.5];
 /// Axes of the smoothest part at most: many hops leave few.
 const SMOOTH: usize = 256;
 /// Columns of the positions.
@@ -60,8 +58,6 @@ pub struct Solution {
     pub own: f64,
     /// The same for the directions that are left after two hops.
     pub reliability: f64,
-    /// The correlation of a node's features with the mean of its neighbours'.
-    pub alike: f64,
     /// The effective number of dimensions that are left after sixteen hops.
     pub dimensions: f64,
 }
@@ -108,7 +104,7 @@ pub(crate) fn solve(
         reliable.extend(reliability(&rows, columns.len(), graph, partition, settings.draws, seed));
     }
     let sample = Sample::of(graph);
-    let (candidates, alike, dimensions) = candidates(graph, &x, &reliable, &sample, seed)?;
+    let (candidates, dimensions) = candidates(graph, &x, &reliable, &sample, seed)?;
     if candidates[0].variance.iter().all(|&variance| variance < 1e-12) {
         return Err(Error::Input(
             "all nodes have the same features up to their scale; leave the features out to embed positions in the graph"
@@ -128,7 +124,7 @@ pub(crate) fn solve(
     let width = within(WIDTH, settings.width, graph);
     let filtered = turned(projection, parts, &candidates, &weights, width, graph);
     let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));
-    Ok((filtered, Solution { weights: named.collect(), own, reliability, alike, dimensions }))
+    Ok((filtered, Solution { weights: named.collect(), own, reliability, dimensions }))
 }
 
 impl Solved {
@@ -184,14 +180,14 @@ fn gather(rows: &[f32], size: usize, which: &[u32]) -> Vec<f32> {
     out
 }
 
-/// The six parts, how alike neighbours are, and the effective dimensions after all hops.
+/// The six parts, and the effective dimensions after all hops.
 fn candidates(
     graph: &Graph,
     x: &Projected,
     reliable: &[f64],
     sample: &Sample,
     seed: Seed,
-) -> Result<([Candidate; 6], f64, f64)> {
+) -> Result<([Candidate; 6], f64)> {
     let size = x.width();
     let plain = |source: Source, sampled: Vec<f32>, size: usize| {
         let (mean, variance) = mean_and_variance(&sample.connected(&sampled, size), size);
@@ -205,10 +201,7 @@ fn candidates(
         Ok::<_, Error>(plain(source, sampled, size))
     };
     let own = made(Source::Hops(Hops::none()))?;
-    let near = made(Source::Neighbors)?;
-    let alike = likeness(&own, &near, sample);
-    let share = (alike - ALIKE[0]) / (ALIKE[1] - ALIKE[0]);
-    let two = made(Source::Hops(Hops::two(share.clamp(0.0, 1.0))))?;
+    let (near, two) = (made(Source::Neighbors)?, made(Source::Hops(Hops::power(2)))?);
 
     let few = within(LARGE, size.min(SMOOTH), graph);
     let (smooth, last) = smoothest(graph, x, few, sample)?;
@@ -225,7 +218,7 @@ fn candidates(
     let found = sample.rows(&source.rows(graph, x, &[0, 1])?, 2);
     let mut sizes = plain(source, found, 2);
     sizes.scale = sizes.variance.iter().map(|&variance| f64::from(inverse_root(variance))).collect();
-    Ok(([own, near, two, smooth, positions, sizes], alike, dimensions))
+    Ok(([own, near, two, smooth, positions, sizes], dimensions))
 }
 
 /// The sampled rows of the mean over all hops, and of the last hop alone, on the first axes.
@@ -269,20 +262,6 @@ fn place(rows: &[f32], columns: &[u32], all: &mut [f32]) {
 /// As many columns as make `numbers` in all, but no fewer than `FEWEST` and no more than `most`.
 fn within(numbers: usize, most: usize, graph: &Graph) -> usize {
     most.min((numbers / graph.nodes().max(1)).max(FEWEST))
-}
-
-/// The correlation of the rows of two parts, over all columns and nodes with neighbours.
-fn likeness(a: &Candidate, b: &Candidate, sample: &Sample) -> f64 {
-    let size = a.mean.len();
-    let products = sample.connected.iter().map(|&at| {
-        let row = |of: &Candidate, column: usize| {
-            of.rows[at as usize * size + column] as f64 - of.mean[column]
-        };
-        (0..size).map(|column| row(a, column) * row(b, column)).sum::<f64>()
-    });
-    let covariance = products.sum::<f64>() / sample.connected.len().max(1) as f64;
-    let variances = a.variance.iter().sum::<f64>() * b.variance.iter().sum::<f64>();
-    if variances > 0.0 { covariance / variances.sqrt() } else { 0.0 }
 }
 
 fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {

@@ -21,12 +21,6 @@ impl Hops {
         Self(weights)
     }
 
-    /// (1 − share) Â² + share (I + Â + Â²)/3.
-    pub(crate) fn two(share: f64) -> Self {
-        let each = share / 3.0;
-        Self(vec![each as f32, each as f32, (1.0 - 2.0 * each) as f32])
-    }
-
     /// αI + (1 − α)/K Σ Âᵏ.
     pub(crate) fn ssgc(hops: usize, alpha: f64) -> Self {
         let mut weights = vec![((1.0 - alpha) / hops.max(1) as f64) as f32; hops + 1];
