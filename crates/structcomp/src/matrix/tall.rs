@@ -59,7 +59,9 @@ impl Kernel for TallGram<'_> {
                 for (y, z) in y.chunks_exact(stride).zip(z.chunks_exact(stride)) {
                     let z = wide(&z[j..]);
                     for (sums, &y) in sums.iter_mut().zip(&y[i..i + ROWS]) {
-                        (0..PAD).for_each(|c| sums[c] += y as f64 * z[c]);
+                        for (sum, z) in sums.iter_mut().zip(z) {
+                            *sum += y as f64 * z;
+                        }
                     }
                 }
                 for (r, sums) in sums.iter().enumerate() {
@@ -90,7 +92,9 @@ impl Kernel for Rotate<'_> {
                     let c = &c[j..j + PAD];
                     for (r, sums) in sums.iter_mut().enumerate() {
                         let old = old[r * stride + k] as f64;
-                        (0..PAD).for_each(|column| sums[column] += old * c[column]);
+                        for (sum, c) in sums.iter_mut().zip(c) {
+                            *sum += old * c;
+                        }
                     }
                 }
                 for (y, sums) in y.chunks_exact_mut(stride).zip(&sums) {
