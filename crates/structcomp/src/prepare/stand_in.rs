@@ -5,6 +5,7 @@ use crate::matrix::zeros;
 use crate::{Csr, Dense, Error, Features, Graph, Result, Seed};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
 
 /// Substitute features for datasets that have none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,13 +41,27 @@ pub(crate) struct FittedStandIn {
     /// The number of nodes and a fingerprint of that graph.
     nodes: usize,
     graph: String,
+    #[serde(skip)]
+    known: Known,
+}
+
+/// Positions that were computed before, as they are needed to fit a model and again to embed.
+#[derive(Clone, Debug, Default)]
+struct Known(OnceLock<Arc<Vec<f32>>>);
+
+impl PartialEq for Known {
+    /// They follow from all else.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl FittedStandIn {
     pub(crate) fn new(kind: StandIn, width: usize, graph: &Graph, seed: Seed) -> Self {
         let largest = (0..graph.nodes() as u32).into_par_iter().map(|v| graph.degree(v)).max();
         let (largest_degree, nodes) = (largest.unwrap_or(0), graph.nodes());
-        Self { kind, width, seed: seed.0, largest_degree, nodes, graph: fingerprint(graph) }
+        let (graph, known) = (fingerprint(graph), Known::default());
+        Self { kind, width, seed: seed.0, largest_degree, nodes, graph, known }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -73,13 +88,19 @@ impl FittedStandIn {
 
     /// Positions in the graph that it was fitted on. A new node of that graph is where its neighbours are on average;
     /// nodes of other graphs are nowhere, and have zeros.
-    pub(crate) fn of_known(&self, graph: &Graph) -> Result<Vec<f32>> {
+    pub(crate) fn of_known(&self, graph: &Graph) -> Result<Arc<Vec<f32>>> {
         let (width, seed) = (self.width, Seed(self.seed));
         if self.is_of(graph) {
-            return positions(graph, width, seed);
+            let found = match self.known.0.get() {
+                Some(known) => known.clone(),
+                None => Arc::new(positions(graph, width, seed)?),
+            };
+            return Ok(self.known.0.get_or_init(|| found).clone());
         }
-        let Some(before) = self.before_growth(graph)? else { return Ok(zeros(graph.nodes() * width)) };
-        let mut all = positions(&before, width, seed)?;
+        let Some(before) = self.before_growth(graph)? else {
+            return Ok(Arc::new(zeros(graph.nodes() * width)));
+        };
+        let mut all = Vec::clone(&*self.of_known(&before)?);
         let known = |&&node: &&u32| (node as usize) < self.nodes;
         for node in self.nodes..graph.nodes() {
             let mut row = vec![0.0; width];
@@ -90,7 +111,7 @@ impl FittedStandIn {
             }
             all.extend(row);
         }
-        Ok(all)
+        Ok(Arc::new(all))
     }
 
     /// Features for each node of `graph`. Only degrees mean the same on every graph: coordinates of one graph

@@ -81,9 +81,8 @@ fn sparse_and_dense_features_have_the_same_axes() {
     }
     let sparse = Features::Sparse(Csr::new(30, offsets, indices, values).unwrap());
     let dense = Features::Dense(Dense::new(80, 30, x).unwrap());
-    let [a, b] = [sparse, dense].map(|x| {
-        Projected::new(&x, &axes(&x, 8, Seed(0))).columns(&[0, 1, 2, 3, 4, 5, 6, 7])
-    });
+    let [a, b] =
+        [sparse, dense].map(|x| Projected::new(&x, &axes(&x, 8, Seed(0))).columns(&[0, 1, 2, 3, 4, 5, 6, 7]));
     let difference = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(difference < 1e-4, "{difference}");
 }

@@ -47,9 +47,7 @@ impl Source {
                 hops.of_rows(&Propagation::new(graph, Normalization::Symmetric), &x.columns(columns), width)
             }
             Self::Neighbors => neighbors(graph, &x.columns(columns), width),
-            Self::Positions(positions) => {
-                Ok(picked(&positions.of_known(graph)?, positions.width(), columns))
-            }
+            Self::Positions(positions) => Ok(picked(&positions.of_known(graph)?, positions.width(), columns)),
             Self::Sizes { mean } => {
                 let sizes = |(node, square): (usize, &f64)| {
                     let degree = 1.0 + graph.degree(node as u32) as f64;
@@ -101,10 +99,12 @@ impl Part {
             let turn = &turn[first * outputs..][..columns.len() * outputs];
             product(&mut sum, View::new(&rows, columns.len()), View::new(turn, outputs), Sum::Add(1.0));
         }
-        out.par_chunks_mut(outputs).zip(sum.par_chunks(outputs)).zip(&squares).for_each(|((out, sum), &square)| {
-            let scale = if self.tells_sizes() { 1.0 } else { inverse_root(square) };
-            out.iter_mut().zip(sum).for_each(|(out, sum)| *out += scale * sum);
-        });
+        out.par_chunks_mut(outputs).zip(sum.par_chunks(outputs)).zip(&squares).for_each(
+            |((out, sum), &square)| {
+                let scale = if self.tells_sizes() { 1.0 } else { inverse_root(square) };
+                out.iter_mut().zip(sum).for_each(|(out, sum)| *out += scale * sum);
+            },
+        );
         Ok(())
     }
 

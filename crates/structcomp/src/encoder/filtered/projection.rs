@@ -143,8 +143,7 @@ mod tests {
     fn columns_are_the_same_whether_they_are_kept_or_not() {
         let x = Synthetic::named("demo").unwrap().generate(Seed(0)).unwrap().features.unwrap();
         let projection = crate::solve::axes(&x, 9, Seed(0));
-        let (kept, asked) =
-            (Projected::new(&x, &projection), Projected::within(0, &x, &projection));
+        let (kept, asked) = (Projected::new(&x, &projection), Projected::within(0, &x, &projection));
         assert!(kept.kept.is_some() && asked.kept.is_none());
         let (a, b) = (kept.columns(&[8, 0, 3]), asked.columns(&[8, 0, 3]));
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-5));
