@@ -9,7 +9,7 @@ mod tests;
 pub(crate) use file::EncoderNote;
 pub use filtered::Filtered;
 pub(crate) use filtered::{
-    Columns, Part, Projected, Projection, Source, block, column_products, inverse_root,
+    Part, Projected, Projection, Scaling, Signal, block, column_products, inverse_root,
 };
 pub use fitted::FittedEncoder;
 pub(crate) use fitted::FittedEncoderNote;

@@ -2,7 +2,7 @@
 //!
 //! 1. Columns of X are scaled, and then rows to length one; they are centred, and projected on their first principal
 //!    axes: P = XB.
-//! 2. Six [parts](Source) are computed, side by side: P itself, the mean over neighbours, two hops, the mean over
+//! 2. Six [parts](Signal) are computed, side by side: P itself, the mean over neighbours, two hops, the mean over
 //!    sixteen hops, positions in the graph, and sizes: how many neighbours a node has, and how long its row was.
 //! 3. [`reliability`](reliability::reliability) tells for each axis how well two random halves of a cluster agree. Its
 //!    root weights the axes of the smoothest part.
@@ -19,7 +19,7 @@ mod weights;
 
 pub(crate) use principal::{axes, covariance};
 
-use crate::encoder::{Filtered, Part, Projected, Projection, Source, block, inverse_root};
+use crate::encoder::{Filtered, Part, Projected, Projection, Signal, block, inverse_root};
 use crate::graph::Hops;
 use crate::matrix::eigen::eigen;
 use crate::matrix::{mean_and_variance, zeros};
@@ -67,7 +67,7 @@ const NAMES: [&str; 6] = ["features", "neighbours", "two hops", "sixteen hops", 
 
 /// A part before its columns are chosen.
 struct Candidate {
-    source: Source,
+    signal: Signal,
     /// Its columns for the sampled nodes.
     rows: Vec<f32>,
     mean: Vec<f64>,
@@ -189,34 +189,34 @@ fn candidates(
     seed: Seed,
 ) -> Result<([Candidate; 6], f64)> {
     let size = x.width();
-    let plain = |source: Source, sampled: Vec<f32>, size: usize| {
+    let plain = |signal: Signal, sampled: Vec<f32>, size: usize| {
         let (mean, variance) = mean_and_variance(&sample.connected(&sampled, size), size);
-        Candidate { source, rows: sampled, mean, variance, scale: vec![1.0; size] }
+        Candidate { signal, rows: sampled, mean, variance, scale: vec![1.0; size] }
     };
-    let made = |source: Source| {
+    let made = |signal: Signal| {
         let mut sampled = zeros(sample.nodes.len() * size);
         for columns in blocks(graph, size) {
-            sample.place(&source.rows(graph, x, &columns)?, &columns, &mut sampled);
+            sample.place(&signal.rows(graph, x, &columns)?, &columns, &mut sampled);
         }
-        Ok::<_, Error>(plain(source, sampled, size))
+        Ok::<_, Error>(plain(signal, sampled, size))
     };
-    let own = made(Source::Hops(Hops::none()))?;
-    let (near, two) = (made(Source::Neighbors)?, made(Source::Hops(Hops::power(2)))?);
+    let own = made(Signal::Hops(Hops::none()))?;
+    let (near, two) = (made(Signal::Neighbors)?, made(Signal::Hops(Hops::power(2)))?);
 
     let few = within(LARGE, size.min(SMOOTH), graph);
     let (smooth, last) = smoothest(graph, x, few, sample)?;
-    let mut smooth = plain(Source::Hops(Hops::ssgc(HOPS, OWN)), smooth, few);
+    let mut smooth = plain(Signal::Hops(Hops::ssgc(HOPS, OWN)), smooth, few);
     smooth.scale = reliable[..few].iter().map(|share| share.sqrt()).collect();
     let dimensions = effective_dimensions(&sample.connected(&last, few), few);
 
     let width = within(LARGE, POSITIONS, graph);
     let positions = FittedStandIn::new(StandIn::Position, width, graph, seed);
     let found = sample.rows(&positions.of_known(graph)?, width);
-    let positions = plain(Source::Positions(positions), found, width);
+    let positions = plain(Signal::Positions(positions), found, width);
     let squares: f64 = x.squares.iter().sum();
-    let source = Source::Sizes { mean: squares / x.squares.len().max(1) as f64 };
-    let found = sample.rows(&source.rows(graph, x, &[0, 1])?, 2);
-    let mut sizes = plain(source, found, 2);
+    let signal = Signal::Sizes { mean: squares / x.squares.len().max(1) as f64 };
+    let found = sample.rows(&signal.rows(graph, x, &[0, 1])?, 2);
+    let mut sizes = plain(signal, found, 2);
     sizes.scale = sizes.variance.iter().map(|&variance| f64::from(inverse_root(variance))).collect();
     Ok(([own, near, two, smooth, positions, sizes], dimensions))
 }
@@ -297,7 +297,7 @@ fn strongest(candidates: &[Candidate; 6], weights: &[f64; 6], most: usize) -> Ve
         let pick = |values: &[f64]| kept.iter().map(|&column| values[column] as f32).collect();
         let (shift, scale) = (pick(&of.mean), pick(&of.scale));
         let columns: Vec<u32> = kept.iter().map(|&column| column as u32).collect();
-        (!kept.is_empty()).then(|| (at, Part { source: of.source.clone(), columns, shift, scale }))
+        (!kept.is_empty()).then(|| (at, Part { signal: of.signal.clone(), columns, shift, scale }))
     };
     candidates.iter().enumerate().filter_map(part).collect()
 }

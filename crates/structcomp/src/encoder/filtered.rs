@@ -1,13 +1,13 @@
 //! The encoder of a solved model: what a node's features, its neighbourhood and its position say, side by side.
 
-mod columns;
 mod part;
 mod projection;
+mod scaling;
 
-pub(crate) use columns::Columns;
 pub(crate) use part::inverse_root;
-pub(crate) use part::{Part, Source};
+pub(crate) use part::{Part, Signal};
 pub(crate) use projection::{Projected, Projection, block, column_products};
+pub(crate) use scaling::Scaling;
 
 use super::ROWS;
 use crate::matrix::zeros;
@@ -44,7 +44,7 @@ pub(crate) struct FilteredNote {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct PartNote {
-    source: Source,
+    signal: Signal,
     columns: Vec<u32>,
 }
 
@@ -61,8 +61,8 @@ impl Filtered {
 
     /// Whether all of its parts say something about the nodes of this graph.
     pub(crate) fn knows(&self, graph: &Graph) -> bool {
-        self.parts.iter().all(|part| match &part.source {
-            Source::Positions(positions) => positions.knows(graph),
+        self.parts.iter().all(|part| match &part.signal {
+            Signal::Positions(positions) => positions.knows(graph),
             _ => true,
         })
     }
@@ -93,7 +93,7 @@ impl Filtered {
 
 impl Filtered {
     pub(crate) fn note(&self) -> FilteredNote {
-        let part = |part: &Part| PartNote { source: part.source.clone(), columns: part.columns.clone() };
+        let part = |part: &Part| PartNote { signal: part.signal.clone(), columns: part.columns.clone() };
         FilteredNote {
             features: self.inputs(),
             axes: self.projection.columns(),
@@ -128,11 +128,11 @@ impl Filtered {
         let numbers = numbers.saturating_add((wide as u64).saturating_mul(outputs as u64));
         Budget::default().check_items("the weights", numbers, 4)?;
         let part = |(at, note): (usize, PartNote)| {
-            let (fits, size) = match &note.source {
-                Source::Hops(hops) => (hops.check().is_ok(), axes),
-                Source::Neighbors => (true, axes),
-                Source::Positions(positions) => (true, positions.width()),
-                Source::Sizes { mean } => (mean.is_finite() && *mean > 0.0, 2),
+            let (fits, size) = match &note.signal {
+                Signal::Hops(hops) => (hops.check().is_ok(), axes),
+                Signal::Neighbors => (true, axes),
+                Signal::Positions(positions) => (true, positions.width()),
+                Signal::Sizes { mean } => (mean.is_finite() && *mean > 0.0, 2),
             };
             if !fits || note.columns.iter().any(|&column| column as usize >= size) {
                 return Err(from.wrong("has invalid hops or columns"));
@@ -141,13 +141,13 @@ impl Filtered {
             Ok(Part {
                 shift: own("shift")?,
                 scale: own("scale")?,
-                source: note.source,
+                signal: note.signal,
                 columns: note.columns,
             })
         };
         Ok(Self {
             projection: Projection {
-                scaling: Columns {
+                scaling: Scaling {
                     shift: from.single("shift", &[features])?,
                     factor: from.single("factor", &[features])?,
                 },

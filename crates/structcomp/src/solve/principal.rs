@@ -3,7 +3,7 @@
 //! Narrow features: the eigenvectors of their covariance. Wide ones: randomised subspace iteration, which reads the
 //! features twice per round.
 
-use crate::encoder::{Columns, Projection, column_products, inverse_root};
+use crate::encoder::{Projection, Scaling, column_products, inverse_root};
 use crate::matrix::eigen::{eigen, orthonormalizing};
 use crate::matrix::tall::gram;
 use crate::matrix::{Right, Sum, View, column_sums, product};
@@ -21,7 +21,7 @@ const LEAST: f64 = 1e-7;
 
 /// The first `count` principal axes at most, but at least one.
 pub(crate) fn axes(x: &Features, count: usize, seed: Seed) -> Projection {
-    let scaling = Columns::fit(x);
+    let scaling = Scaling::fit(x);
     let scaled = Scaled::new(x, &scaling);
     let (nodes, width) = (x.rows(), x.cols());
     let size = (count + EXTRA).min(width).min(nodes.max(1));
@@ -48,14 +48,14 @@ pub(crate) fn axes(x: &Features, count: usize, seed: Seed) -> Projection {
 /// Features with scaled columns and then rows of length one, centred, without being stored.
 struct Scaled<'a> {
     x: &'a Features,
-    columns: &'a Columns,
+    columns: &'a Scaling,
     /// One over the length of each row.
     scale: Vec<f32>,
     mean: Vec<f32>,
 }
 
 impl<'a> Scaled<'a> {
-    fn new(x: &'a Features, columns: &'a Columns) -> Self {
+    fn new(x: &'a Features, columns: &'a Scaling) -> Self {
         let scale: Vec<f32> = columns.squares(x).into_iter().map(inverse_root).collect();
         let mut mean = vec![0.0; x.cols()];
         columns.gather(x, &scale, 1, &mut mean);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 const CLUSTERS: usize = 128;
 
 /// Sums over pairs of half means a and b, column by column.
-struct Sums {
+struct HalfSums {
     pairs: f64,
     means: Vec<f64>,
     squares: Vec<f64>,
@@ -29,7 +29,7 @@ pub(super) fn reliability(
 ) -> Vec<f64> {
     let ids: Vec<u32> = (0..partition.clusters() as u32).collect();
     let partial = |clusters: &[u32]| {
-        let mut sums = Sums::new(size);
+        let mut sums = HalfSums::new(size);
         let mut halves = [vec![0f64; size], vec![0f64; size]];
         for &cluster in clusters {
             let connected = |&&node: &&u32| graph.degree(node) > 0;
@@ -46,8 +46,8 @@ pub(super) fn reliability(
         }
         sums
     };
-    let parts: Vec<Sums> = ids.par_chunks(CLUSTERS).map(partial).collect();
-    let mut total = Sums::new(size);
+    let parts: Vec<HalfSums> = ids.par_chunks(CLUSTERS).map(partial).collect();
+    let mut total = HalfSums::new(size);
     parts.iter().for_each(|part| total.merge(part));
     total.shares()
 }
@@ -73,7 +73,7 @@ fn mean(out: &mut [f64], members: &[u32], rows: &[f32], size: usize) {
     out.iter_mut().for_each(|sum| *sum /= members.len() as f64);
 }
 
-impl Sums {
+impl HalfSums {
     fn new(size: usize) -> Self {
         let zeros = || vec![0.0; size];
         Self { pairs: 0.0, means: zeros(), squares: zeros(), products: zeros() }

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::data::Synthetic;
-use crate::encoder::Columns;
+use crate::encoder::Scaling;
 use crate::random::normal;
 use crate::{Csr, Dataset, Dense, Model, Partition, Partitioning, StructComp, Training};
 
@@ -14,8 +14,8 @@ fn random(rows: usize, cols: usize, seed: u64) -> Vec<f32> {
 
 /// Variances along the principal axes of rows scaled to length one, after their columns, computed in a plain way.
 fn exact_variances(x: &[f32], cols: usize) -> Vec<f64> {
-    let Columns { shift, factor } =
-        Columns::fit(&Features::Dense(Dense::new(x.len() / cols, cols, x.to_vec()).unwrap()));
+    let Scaling { shift, factor } =
+        Scaling::fit(&Features::Dense(Dense::new(x.len() / cols, cols, x.to_vec()).unwrap()));
     let rows: Vec<Vec<f64>> = x
         .chunks(cols)
         .map(|row| {

@@ -1,4 +1,4 @@
-//! A part of a solved encoder: rows from one source, each of length one.
+//! A part of a solved encoder: rows from one signal, each of length one.
 
 use super::projection::{Projected, block, picked};
 use crate::graph::Hops;
@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Where the rows of a part come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Source {
+pub(crate) enum Signal {
     /// Projected features after some hops.
     Hops(Hops),
     /// The mean of the neighbours' projected features, without a node's own.
@@ -27,18 +27,18 @@ pub(crate) enum Source {
 /// Squared lengths below this share of their mean hardly differ.
 const SHORT: f64 = 0.05;
 
-/// Some columns of a source, shifted, scaled, and then with rows of length one.
+/// Some columns of a signal, shifted, scaled, and then with rows of length one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
-    pub(crate) source: Source,
+    pub(crate) signal: Signal,
     pub(crate) columns: Vec<u32>,
     /// What is subtracted from each column, and the factor then.
     pub(crate) shift: Vec<f32>,
     pub(crate) scale: Vec<f32>,
 }
 
-impl Source {
-    /// Some columns of the source.
+impl Signal {
+    /// Some columns of the signal.
     pub(crate) fn rows(&self, graph: &Graph, x: &Projected, columns: &[u32]) -> Result<Vec<f32>> {
         let width = columns.len();
         match self {
@@ -75,7 +75,7 @@ impl Part {
 
     /// Adds its rows times `turn` to `out`, which has one row per node, a few columns of its own at a time.
     pub(super) fn add(&self, graph: &Graph, x: &Projected, turn: &[f32], out: &mut [f32]) -> Result<()> {
-        let size = self.source.block(graph.nodes(), self.width()).min(self.width());
+        let size = self.signal.block(graph.nodes(), self.width()).min(self.width());
         self.add_in_blocks(size, graph, x, turn, out)
     }
 
@@ -91,7 +91,7 @@ impl Part {
         let mut squares = vec![0f64; graph.nodes()];
         let mut sum = zeros(out.len());
         for (at, columns) in self.columns.chunks(size).enumerate() {
-            let mut rows = self.source.rows(graph, x, columns)?;
+            let mut rows = self.signal.rows(graph, x, columns)?;
             let first = at * size;
             self.shift_rows(&mut rows, first..first + columns.len());
             let lengths = rows.par_chunks(columns.len()).zip(&mut squares);
@@ -130,7 +130,7 @@ impl Part {
     }
 
     fn tells_sizes(&self) -> bool {
-        matches!(self.source, Source::Sizes { .. })
+        matches!(self.signal, Signal::Sizes { .. })
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn neighbours_do_not_count_the_node_itself() {
         let graph = Graph::from_edges(4, &[(0, 1), (0, 2)]).unwrap();
-        let mean = with(&[100.0, 1.0, 2.0, 50.0], 1, &[1.0; 4], |x| Source::Neighbors.rows(&graph, x, &[0]));
+        let mean = with(&[100.0, 1.0, 2.0, 50.0], 1, &[1.0; 4], |x| Signal::Neighbors.rows(&graph, x, &[0]));
         let (mean, wanted) = (mean.unwrap(), [1.5, 100.0, 100.0, 0.0]);
         assert!(mean.iter().zip(wanted).all(|(mean, wanted)| (mean - wanted).abs() < 1e-4), "{mean:?}");
     }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn rows_have_length_one_after_shift_and_scale() {
         let part = Part {
-            source: Source::Hops(Hops::none()),
+            signal: Signal::Hops(Hops::none()),
             columns: vec![2, 0],
             shift: vec![1.0, 0.0],
             scale: vec![1.0, 2.0],
@@ -199,10 +199,10 @@ mod tests {
     #[test]
     fn sizes_are_told_as_they_are() {
         let graph = Graph::from_edges(3, &[(0, 1), (0, 2)]).unwrap();
-        let source = Source::Sizes { mean: 2.0 };
-        let part = Part { source, columns: vec![1, 0], shift: vec![0.0, 1.0], scale: vec![1.0, 2.0] };
+        let signal = Signal::Sizes { mean: 2.0 };
+        let part = Part { signal, columns: vec![1, 0], shift: vec![0.0, 1.0], scale: vec![1.0, 2.0] };
         let mut found =
-            with(&[0.0; 3], 1, &[2.0, 0.0, 4.0], |x| part.source.rows(&graph, x, &part.columns)).unwrap();
+            with(&[0.0; 3], 1, &[2.0, 0.0, 4.0], |x| part.signal.rows(&graph, x, &part.columns)).unwrap();
         part.scale_rows(&mut found);
         let wanted: [f32; 6] = [1.05, 3.0, 0.05, 2.0, 2.05, 2.0].map(f32::ln);
         for (row, wanted) in found.chunks(2).zip(wanted.chunks(2)) {
@@ -219,10 +219,10 @@ mod tests {
         let x = Projected::new(&x, &projection);
         let (shift, scale) = (vec![0.01; 7], vec![1.5; 7]);
         let turn: Vec<f32> = (0..7 * 3).map(|at| (at as f32 * 0.7).sin()).collect();
-        for source in [Source::Hops(Hops::ssgc(3, 0.1)), Source::Neighbors] {
+        for signal in [Signal::Hops(Hops::ssgc(3, 0.1)), Signal::Neighbors] {
             let (shift, scale) = (shift.clone(), scale.clone());
-            let part = Part { source, columns: vec![0, 2, 3, 5, 6, 9, 11], shift, scale };
-            let mut rows = part.source.rows(&data.graph, &x, &part.columns).unwrap();
+            let part = Part { signal, columns: vec![0, 2, 3, 5, 6, 9, 11], shift, scale };
+            let mut rows = part.signal.rows(&data.graph, &x, &part.columns).unwrap();
             part.scale_rows(&mut rows);
             let wanted = |at: usize| {
                 let row = &rows[at / 3 * 7..][..7];

@@ -1,7 +1,7 @@
 //! Features on a few axes, all of them at once or, where that would be large, some when they are asked for.
 
-use super::columns::Columns;
 use super::part::inverse_root;
+use super::scaling::Scaling;
 use crate::Features;
 use crate::matrix::zeros;
 use crate::nn::first_layer;
@@ -18,7 +18,7 @@ const KEPT: usize = 1 << 26;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Projection {
     /// s and f.
-    pub(crate) scaling: Columns,
+    pub(crate) scaling: Scaling,
     /// diag(f) B: one row per feature, one column per axis.
     pub(crate) basis: Vec<f32>,
     /// m.
@@ -43,7 +43,7 @@ impl Projection {
     /// Features as they are.
     #[cfg(test)]
     pub(super) fn of_axes(columns: usize) -> Self {
-        let scaling = Columns { shift: vec![0.0; columns], factor: vec![1.0; columns] };
+        let scaling = Scaling { shift: vec![0.0; columns], factor: vec![1.0; columns] };
         let basis = (0..columns * columns).map(|at| f32::from(u8::from(at % (columns + 1) == 0))).collect();
         Self { scaling, basis, mean: vec![0.0; columns] }
     }

@@ -14,25 +14,25 @@ const DENSE: f64 = 0.5;
 
 /// What is subtracted from each column, and the factor then.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Columns {
+pub(crate) struct Scaling {
     pub(crate) shift: Vec<f32>,
     pub(crate) factor: Vec<f32>,
 }
 
 /// What is known of a column.
-struct Moments {
+struct Spread {
     mean: f64,
     variance: f64,
     /// The share of entries that are not zero.
     filled: f64,
 }
 
-impl Columns {
+impl Scaling {
     pub(crate) fn fit(x: &Features) -> Self {
         let columns = moments(x);
         let power = power(&columns);
-        let shift = |column: &Moments| if column.filled > DENSE { column.mean as f32 } else { 0.0 };
-        let factor = |column: &Moments| match column.varies() {
+        let shift = |column: &Spread| if column.filled > DENSE { column.mean as f32 } else { 0.0 };
+        let factor = |column: &Spread| match column.varies() {
             true => column.variance.powf(-0.5 * power) as f32,
             false => 0.0,
         };
@@ -73,7 +73,7 @@ impl Columns {
     }
 }
 
-impl Moments {
+impl Spread {
     /// Whether its values differ by more than rounding.
     fn varies(&self) -> bool {
         self.variance > 1e-12 * self.mean * self.mean && self.variance > 1e-60
@@ -81,7 +81,7 @@ impl Moments {
 }
 
 /// The power of the deviations: the more the units of columns differ, the closer to 1, which ignores them.
-fn power(columns: &[Moments]) -> f64 {
+fn power(columns: &[Spread]) -> f64 {
     // What a value is like where it is not zero: 1 for words that are there or not, however rare they are.
     let units = columns.iter().filter(|c| c.varies()).map(|c| c.variance / c.filled);
     let (least, most) = units.fold((f64::INFINITY, 0.0), |(a, b), unit| (unit.min(a), unit.max(b)));
@@ -89,7 +89,7 @@ fn power(columns: &[Moments]) -> f64 {
     if ratio > ALIKE { (1.0 - ALIKE.ln() / ratio.ln()).max(POWER) } else { POWER }
 }
 
-fn moments(x: &Features) -> Vec<Moments> {
+fn moments(x: &Features) -> Vec<Spread> {
     let rows = x.rows().max(1) as f64;
     let mut filled = vec![0u32; x.cols()];
     let (mean, variance) = match x {
@@ -118,7 +118,7 @@ fn moments(x: &Features) -> Vec<Moments> {
         }
     };
     let each = mean.into_iter().zip(variance).zip(filled);
-    each.map(|((mean, variance), filled)| Moments { mean, variance, filled: filled as f64 / rows }).collect()
+    each.map(|((mean, variance), filled)| Spread { mean, variance, filled: filled as f64 / rows }).collect()
 }
 
 #[cfg(test)]
@@ -141,7 +141,7 @@ mod tests {
             vec![5., 1., 2., 4., 1., 9., 1., -3., 1.],
         );
         let (x, sparse) = (dense(4, &values), Features::Sparse(sparse.unwrap()));
-        let (a, b) = (Columns::fit(&x), Columns::fit(&sparse));
+        let (a, b) = (Scaling::fit(&x), Scaling::fit(&sparse));
         let same = |a: f64, b: f64| (a - b).abs() < 1e-5 * (1.0 + a.abs());
         assert!(a.factor.iter().zip(&b.factor).all(|(&a, &b)| same(a as f64, b as f64)), "{a:?} {b:?}");
         assert_eq!((a.shift[0], a.shift[1], a.factor[2], a.factor[3]), (0.0, 3.75, 0.0, 0.0));
@@ -172,13 +172,13 @@ mod tests {
     #[test]
     fn units_do_not_decide_and_rare_words_do_not_either() {
         // Both columns are measured; the second in units a million times smaller.
-        let measured = Columns::fit(&dense(2, &[1.0, 3e6, 2.0, 1e6, 4.0, 2e6, 8.0, 5e6]));
+        let measured = Scaling::fit(&dense(2, &[1.0, 3e6, 2.0, 1e6, 4.0, 2e6, 8.0, 5e6]));
         let spread = |at: usize, deviation: f32| measured.factor[at] * deviation;
         let ratio = spread(1, 1.479e6) / spread(0, 2.681);
         assert!((1.0..10.5).contains(&ratio), "{ratio}");
         // One word in every second row, the other in one of eight: the fourth root of their deviations.
         let words: Vec<f32> = (0..8).flat_map(|row| [(row % 2) as f32, f32::from(row == 0)]).collect();
-        let words = Columns::fit(&dense(2, &words));
+        let words = Scaling::fit(&dense(2, &words));
         let wanted = (0.25f32 / (7.0 / 64.0)).powf(0.125);
         assert!((words.factor[1] / words.factor[0] - wanted).abs() < 1e-5, "{words:?}");
     }
