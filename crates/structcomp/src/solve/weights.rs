@@ -22,6 +22,10 @@ const OWN: [f64; 2] = [0.1, 0.25];
 const LEAST: [f64; 4] = [0.15, 0.03, 0.08, 0.02];
 /// What neighbours count where many hops do not.
 const NEAR: f64 = 0.6;
+/// What the features themselves count further where clusters agree on little of them, and two hops do not make it more:
+/// then what a node says of itself is lost over hops. Nothing further where hops make it more by the second factor.
+const LOST: f64 = 1.0;
+const GAINED: [f64; 2] = [1.2, 1.5];
 /// What positions count further where clusters do not agree on the features at all; nothing further from `AGREED` on.
 const POSITION: f64 = 0.3;
 const AGREED: f64 = 0.3;
@@ -36,8 +40,10 @@ impl Evidence {
         let edges = (self.reliability / RELIABLE).clamp(0.0, 1.0);
         let within = |value: f64, [low, high]: [f64; 2]| ((value - low) / (high - low)).clamp(0.0, 1.0);
         let far = within(self.dimensions, DIMENSIONS).max(within(self.own, OWN)).powi(2);
+        let gained = within(self.reliability, GAINED.map(|gain| gain * self.own));
+        let lost = LOST * edges * (1.0 - gained) * (1.0 - self.own / OWN[1]).max(0.0);
         normalized([
-            LEAST[0] + self.own.powi(2) + (1.0 - edges),
+            LEAST[0] + self.own.powi(2) + (1.0 - edges) + lost,
             LEAST[1] + NEAR * edges * (1.0 - far),
             edges * (1.0 - far * (1.0 - self.reliability)),
             edges * far,
