@@ -121,6 +121,10 @@ pub(crate) fn solve(
         None => Evidence { own, reliability, dimensions }.weights(),
     };
     let parts = strongest(&candidates, &weights, settings.width.saturating_mul(WIDER));
+    if parts.is_empty() {
+        let none = "the parts that have a weight are the same for all nodes; give the others a weight";
+        return Err(Error::Input(none.into()));
+    }
     let width = within(WIDTH, settings.width, graph);
     let filtered = turned(projection, parts, &candidates, &weights, width, graph);
     let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));

@@ -195,6 +195,19 @@ fn odd_graphs_are_embedded_with_finite_numbers_or_refused() {
 }
 
 #[test]
+fn parts_without_anything_to_say_are_refused() {
+    let mut data = demo();
+    let x = Dense::new(4, 1, vec![1.0, -1.0, 1.0, -1.0]).unwrap();
+    data.graph = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3), (3, 0)]).unwrap();
+    (data.features, data.labels) = (Some(Features::Dense(x)), None);
+    let model = Solved { weights: Some([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), ..Solved::default() };
+    let training = Training { model: Model::Solved(model), ..Training::default() };
+    let partitioning = Partitioning { clusters: Some(2), ..Partitioning::default() };
+    let refused = StructComp { training, partitioning, ..StructComp::default() }.fit(&data).unwrap_err();
+    assert!(refused.to_string().contains("the same for all nodes"), "{refused}");
+}
+
+#[test]
 fn settings_that_make_no_sense_are_refused() {
     let data = demo();
     let error = |model: Solved, training: Training, mode| {

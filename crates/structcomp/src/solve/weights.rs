@@ -40,7 +40,7 @@ impl Evidence {
         let edges = (self.reliability / RELIABLE).clamp(0.0, 1.0);
         let within = |value: f64, [low, high]: [f64; 2]| ((value - low) / (high - low)).clamp(0.0, 1.0);
         let far = within(self.dimensions, DIMENSIONS).max(within(self.own, OWN)).powi(2);
-        let gained = within(self.reliability, GAINED.map(|gain| gain * self.own));
+        let gained = within(self.reliability, GAINED.map(|gain| gain * self.own.max(1e-6)));
         let lost = LOST * edges * (1.0 - gained) * (1.0 - self.own / OWN[1]).max(0.0);
         normalized([
             LEAST[0] + self.own.powi(2) + (1.0 - edges) + lost,
@@ -76,7 +76,11 @@ mod tests {
         let alike = Evidence { own: 0.4, reliability: 0.5, dimensions: 1.5 }.weights();
         let few = Evidence { own: 0.1, reliability: 0.5, dimensions: 1.5 }.weights();
         assert!(many[3] > many[2] && alike[3] > alike[2] && few[3] == 0.0 && few[1] > many[1]);
-        for weights in [many, alike, few] {
+        // Hops that make features no more reliable, though clusters agree on little of them.
+        let lost = Evidence { own: 0.1, reliability: 0.1, dimensions: 10.0 }.weights();
+        let kept = Evidence { own: 0.1, reliability: 0.16, dimensions: 10.0 }.weights();
+        assert!(lost[0] > 2.0 * kept[0], "{lost:?} {kept:?}");
+        for weights in [many, alike, few, lost, kept] {
             assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         }
     }
