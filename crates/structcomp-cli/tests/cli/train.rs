@@ -73,7 +73,7 @@ fn without_a_model_the_recipe_is_solved() {
     assert_eq!((&report["train"]["epochs"], &report["train"]["loss_first"]), (&0.into(), &().into()));
     let weights = report["train"]["solution"]["weights"].as_array().unwrap();
     let sum: f64 = weights.iter().map(|weight| weight[1].as_f64().unwrap()).sum();
-    assert!(weights.len() == 5 && (sum - 1.0).abs() < 1e-9, "{weights:?}");
+    assert!(weights.len() == 6 && (sum - 1.0).abs() < 1e-9, "{weights:?}");
 }
 
 #[test]
