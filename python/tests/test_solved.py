@@ -44,14 +44,19 @@ def test_it_is_better_than_the_features():
 
 def test_width_is_the_most_that_there_can_be(small, dense):
     assert StructComp(width=40, **FEW).fit_transform(small).shape == (300, 40)
-    # Three filters of 8 features.
-    assert StructComp(**SEED).fit_transform(dense).shape[1] <= 24
-    assert StructComp(directions=4, **SEED).fit_transform(dense).shape[1] <= 12
+    # Four parts of 8 features, 128 positions, two sizes.
+    assert StructComp(**SEED).fit_transform(dense).shape[1] <= 4 * 8 + 128 + 2
+    assert StructComp(weights=[1, 0, 1, 1, 0, 0], directions=4, **SEED).fit_transform(dense).shape[1] <= 3 * 4
 
 
 def test_settings_of_its_own_change_it(small):
     usual = StructComp(width=40, **FEW).fit_transform(small)
-    for given in ({"weights": [0, 0, 0, 1, 0, 0]}, {"weights": (0.2, 0, 0.5, 0.3, 0, 0.1)}, {"directions": 60}, {"draws": 1}):
+    for given in (
+        {"weights": [0, 0, 0, 1, 0, 0]},
+        {"weights": (0.2, 0, 0.5, 0.3, 0, 0.1)},
+        {"directions": 60},
+        {"draws": 1},
+    ):
         model = StructComp(**{"width": 40, **FEW, **given}).fit(small)
         assert not np.array_equal(model.embedding_, usual), given
         again = pickle.loads(pickle.dumps(model))
