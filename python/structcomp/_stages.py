@@ -177,8 +177,8 @@ def untrained_rows(
         The graph; see `as_graph`.
     name : str
         ``"features"``, ``"hop1"``, ``"propagated"`` (two hops), ``"hops_mean"`` (of the features and two
-        hops), ``"ssgc4"``, ``"ssgc16"``, ``"hops_concat"`` (the features and two hops side by side), ``"ggcm"`` or
-        ``"slimg"``.
+        hops), ``"ssgc4"``, ``"ssgc16"``, ``"hops_concat"`` (the features and two hops side by side),
+        ``"ggcm"`` or ``"slimg"``.
     n_threads : int, optional
         Number of threads; one per core by default.
 
