@@ -19,19 +19,24 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from folder import write
 
-LINE = "deb-src http://deb.debian.org/debian bookworm main\n"
 TEAM = re.compile(r"lists\.|tracker\.|alioth|packages\.debian|\bteam|\bgroup|maintainers|@packages|bugs@|-devel@|-maint@", re.I)
 
 
 def sources():
     """The list of sources, one dictionary each."""
     with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / "sources.list").write_text(LINE)
-        pathlib.Path(f"{folder}/lists/partial").mkdir(parents=True)
-        own = {"Dir::Etc::SourceList": "sources.list", "Dir::Etc::SourceParts": "none", "Dir::State::Lists": "lists"}
+        # The machine's own places to fetch from, asked for sources instead of packages.
+        for part in ("lists/partial", "parts"):
+            pathlib.Path(f"{folder}/{part}").mkdir(parents=True)
+        configured = pathlib.Path("/etc/apt")
+        for path in [configured / "sources.list", *sorted((configured / "sources.list.d").iterdir())]:
+            if path.suffix in (".list", ".sources") and path.exists():
+                text = re.sub(r"(?m)^(deb|Types:.*?\bdeb)(?!-src)\b", lambda found: f"{found[1]}-src", path.read_text())
+                (pathlib.Path(folder) / "parts" / path.name).write_text(text)
+        own = {"Dir::Etc::SourceList": "none", "Dir::Etc::SourceParts": "parts", "Dir::State::Lists": "lists"}
         options = [part for key, value in own.items() for part in ("-o", f"{key}={folder}/{value}")]
         subprocess.run(["apt-get", "update", "-q", *options], check=True, capture_output=True)
-        (path,) = pathlib.Path(folder).glob("lists/*_Sources*")
+        (path,) = pathlib.Path(folder).glob("lists/*_bookworm_main_source_Sources*")
         text = subprocess.check_output(["/usr/lib/apt/apt-helper", "cat-file", path], text=True)
     for block in text.strip().split("\n\n"):
         yield dict(re.findall(r"^([A-Z][\w-]*):[ \t]*((?:.*(?:\n[ \t].*)*))", block, re.M))

@@ -1,6 +1,6 @@
 //! Which data to read, how to read it, and how to prepare its features.
 
-use super::{Common, one_of};
+use super::{EveryCommand, one_of};
 use anyhow::Result;
 use clap::{Arg, Args};
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ fn format_names() -> clap::builder::PossibleValuesParser {
 
 impl Input {
     /// Loads the data.
-    pub(crate) fn load(&self, common: &Common) -> Result<Dataset> {
+    pub(crate) fn load(&self, common: &EveryCommand) -> Result<Dataset> {
         match &self.edges {
             Some(edges) => self.reading.load_files(edges, common),
             None => self.reading.load(&self.name(), common),
@@ -72,7 +72,12 @@ impl Input {
     }
 
     /// Reads an embedding of the data's nodes.
-    pub(crate) fn embedding(&self, file: &Path, dataset: &Dataset, common: &Common) -> Result<Features> {
+    pub(crate) fn embedding(
+        &self,
+        file: &Path,
+        dataset: &Dataset,
+        common: &EveryCommand,
+    ) -> Result<Features> {
         Ok(data::open_embedding(file, dataset, &self.reading.options(common))?)
     }
 
@@ -90,14 +95,14 @@ impl Input {
 
 impl Reading {
     /// Loads a dataset by name or path.
-    pub(crate) fn load(&self, data: &str, common: &Common) -> Result<Dataset> {
+    pub(crate) fn load(&self, data: &str, common: &EveryCommand) -> Result<Dataset> {
         if self.features.is_some() || self.labels.is_some() {
             return self.load_files(Path::new(data), common);
         }
         Ok(data::load(data, &common.data_dir()?, common.seed(), &self.options(common))?)
     }
 
-    fn load_files(&self, edges: &Path, common: &Common) -> Result<Dataset> {
+    fn load_files(&self, edges: &Path, common: &EveryCommand) -> Result<Dataset> {
         let (features, labels) = (self.features.as_deref(), self.labels.as_deref());
         Ok(data::open_files(edges, features, labels, &self.options(common))?)
     }
@@ -107,14 +112,14 @@ impl Reading {
         &self,
         data: &str,
         part: Option<Export>,
-        common: &Common,
+        common: &EveryCommand,
     ) -> Result<Option<data::Table>> {
         let is_file = Path::new(data).is_file() && self.features.is_none() && part != Some(Export::Edges);
         let is_table = is_file && (data::is_matrix(data)? || part == Some(Export::Features));
         is_table.then(|| data::open_table(data, &self.options(common)).map_err(Into::into)).transpose()
     }
 
-    fn options(&self, common: &Common) -> data::Options {
+    fn options(&self, common: &EveryCommand) -> data::Options {
         data::Options {
             format: self.format.clone(),
             strict: self.strict,
@@ -135,7 +140,7 @@ impl Preparing {
 
     /// Prepares the features of a dataset in place, for commands without a model. They do without features unless
     /// asked for some.
-    pub(crate) fn apply(&self, dataset: &mut Dataset, common: &Common) -> Result<()> {
+    pub(crate) fn apply(&self, dataset: &mut Dataset, common: &EveryCommand) -> Result<()> {
         if dataset.features.is_none() && self.stand_in.is_none() {
             return Ok(());
         }
@@ -143,7 +148,7 @@ impl Preparing {
     }
 
     /// The same for a table without a graph.
-    pub(crate) fn apply_to_table(&self, table: &mut data::Table, common: &Common) -> Result<()> {
+    pub(crate) fn apply_to_table(&self, table: &mut data::Table, common: &EveryCommand) -> Result<()> {
         if let Some(features) = table.features.take() {
             let graph = Graph::from_edges(features.rows(), &[])?;
             let mut dataset = Dataset::in_memory("table", graph, Some(features));

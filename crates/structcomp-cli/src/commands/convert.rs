@@ -1,7 +1,7 @@
 //! `structcomp convert`: a dataset in another format.
 
 use crate::{
-    args::{Common, Preparing, Reading, one_of},
+    args::{EveryCommand, Preparing, Reading, one_of},
     terminal,
 };
 use anyhow::{Result, bail};
@@ -46,7 +46,7 @@ pub(crate) struct Convert {
     #[command(flatten)]
     preparing: Preparing,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

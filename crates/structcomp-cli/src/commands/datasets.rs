@@ -1,7 +1,7 @@
 //! `structcomp datasets`: the datasets known by name.
 
 use crate::{
-    args::Common,
+    args::EveryCommand,
     terminal::{self, grouped},
 };
 use anyhow::{Result, bail};
@@ -43,7 +43,7 @@ enum DatasetsAction {
 #[derive(Args)]
 struct List {
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Args)]
@@ -55,7 +55,7 @@ struct Fetch {
     #[arg(long, value_name = "URL")]
     mirror: Option<String>,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Args)]
@@ -64,7 +64,7 @@ struct Verify {
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 impl Datasets {

@@ -1,7 +1,7 @@
 //! `structcomp embed`: a saved model on a graph, including graphs it was not trained on, or rows that need no training.
 
 use crate::{
-    args::{Common, Input},
+    args::{EveryCommand, Input},
     terminal::{self, Lap, Lines, grouped},
 };
 use anyhow::{Result, bail};
@@ -37,7 +37,7 @@ pub(crate) struct Embed {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Serialize)]

@@ -3,7 +3,7 @@
 use super::judgement::{Judge, Judgement};
 use super::splits;
 use crate::{
-    args::{Common, Input, Preparing},
+    args::{EveryCommand, Input, Preparing},
     terminal::{self, Lines, grouped},
 };
 use anyhow::{Result, bail};
@@ -49,7 +49,7 @@ pub(crate) struct Evaluate {
     #[command(flatten)]
     preparing: Preparing,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Serialize)]

@@ -1,7 +1,7 @@
 //! `structcomp generate`: synthetic graphs, written as they are generated.
 
 use crate::{
-    args::Common,
+    args::EveryCommand,
     terminal::{self, grouped},
 };
 use anyhow::{Result, bail};
@@ -60,7 +60,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "N")]
     gaussian: Option<usize>,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use super::splits;
 use crate::{
-    args::{Common, Input, Preparing},
+    args::{EveryCommand, Input, Preparing},
     terminal::{self, Lines, grouped},
 };
 use anyhow::Result;
@@ -32,7 +32,7 @@ pub(crate) struct Info {
     #[command(flatten)]
     preparing: Preparing,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Serialize)]

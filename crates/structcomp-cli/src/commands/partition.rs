@@ -1,7 +1,7 @@
 //! `structcomp partition`: split the nodes into clusters, and measure their quality.
 
 use crate::{
-    args::{Common, Input, Preparing, one_of},
+    args::{EveryCommand, Input, Preparing, one_of},
     terminal::{self, Lines, grouped},
 };
 use anyhow::{Result, bail};
@@ -59,7 +59,7 @@ pub(crate) struct Partition {
     #[command(flatten)]
     preparing: Preparing,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 /// The name of a method, or a file of clusters.

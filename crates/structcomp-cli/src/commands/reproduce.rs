@@ -2,7 +2,7 @@
 
 use super::{run::can_write, training::interrupts};
 use crate::{
-    args::Common,
+    args::EveryCommand,
     terminal::{self, Interrupted, grouped},
 };
 use anyhow::{Result, bail};
@@ -51,7 +51,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "FILE.md")]
     markdown: Option<PathBuf>,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -66,7 +66,7 @@ enum Choice {
 pub(crate) struct MeasureTraining {
     request: String,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 impl MeasureTraining {

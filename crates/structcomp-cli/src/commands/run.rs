@@ -8,7 +8,7 @@ use super::judgement::{Judge, Judgement};
 use super::splits;
 use super::training::TrainingFlags;
 use crate::{
-    args::{Common, Input},
+    args::{EveryCommand, Input},
     terminal::{self, Interrupted, Lap, grouped},
 };
 use anyhow::{Context, Result, bail};
@@ -55,7 +55,7 @@ pub(crate) struct Run {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 /// What is read before training.

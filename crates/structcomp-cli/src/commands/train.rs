@@ -4,7 +4,7 @@ use super::run::can_write;
 use super::trained::{ClusterReport, EpochReport};
 use super::training::TrainingFlags;
 use crate::{
-    args::{Common, Input},
+    args::{EveryCommand, Input},
     terminal::{self, Interrupted, Lap, Lines},
 };
 use anyhow::{Result, bail};
@@ -31,7 +31,7 @@ pub(crate) struct Train {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
-    common: Common,
+    common: EveryCommand,
 }
 
 #[derive(Serialize)]

@@ -6,7 +6,7 @@ mod set;
 pub(super) use fit::interrupts;
 
 use super::partition::method_or_file;
-use crate::args::{Common, Preparing, one_of};
+use crate::args::{EveryCommand, Preparing, one_of};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
@@ -112,7 +112,7 @@ enum PresetChoice {
 
 impl TrainingFlags {
     /// The settings for a dataset: the preset, and on top of it the flags.
-    pub(super) fn model(&self, dataset: &Dataset, common: &Common) -> Result<StructComp> {
+    pub(super) fn model(&self, dataset: &Dataset, common: &EveryCommand) -> Result<StructComp> {
         self.check()?;
         let prepare = self.preparing.settings();
         let mut model = StructComp { mode: self.mode, prepare, seed: common.seed(), ..StructComp::default() };

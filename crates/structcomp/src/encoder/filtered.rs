@@ -4,8 +4,7 @@ mod part;
 mod projection;
 mod scaling;
 
-pub(crate) use part::inverse_root;
-pub(crate) use part::{Part, Signal};
+pub(crate) use part::{Part, Signal, inverse_root};
 pub(crate) use projection::{Projected, Projection, block, column_products};
 pub(crate) use scaling::Scaling;
 
@@ -102,7 +101,8 @@ impl Filtered {
         }
     }
 
-    /// s is `shift`, f `factor`, diag(f) B `basis`, m `mean`, c `center` and T `turn`; part `i` has `parts.i.shift` and `parts.i.scale`.
+    /// s is `shift`, f `factor`, diag(f) B `basis`, m `mean`, c `center` and T `turn`; part `i` has `parts.i.shift` and
+    /// `parts.i.scale`.
     pub(crate) fn write<'a>(&'a self, to: &mut Writer<'a>) {
         let Projection { scaling, basis, mean } = &self.projection;
         to.single("shift", &[self.inputs()], Cow::Borrowed(&scaling.shift[..]));

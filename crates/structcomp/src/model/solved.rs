@@ -19,8 +19,8 @@ pub struct Solved {
     pub directions: usize,
     /// How often clusters are split into halves to estimate reliability.
     pub draws: usize,
-    /// How much the features themselves, neighbours, two hops, sixteen hops and positions in the graph count; chosen
-    /// without labels unless given.
+    /// How much the features themselves, neighbours, two hops, sixteen hops, positions in the graph and sizes of nodes
+    /// count; chosen without labels unless given.
     pub weights: Option<[f64; 6]>,
 }
 

@@ -8,7 +8,7 @@ use structcomp::{Budget, Seed, data};
 
 #[derive(Args, Clone)]
 #[command(next_help_heading = "General")]
-pub(crate) struct Common {
+pub(crate) struct EveryCommand {
     /// Folder of the named datasets [default: the user's data folder]
     #[arg(long, value_name = "DIR", env = "STRUCTCOMP_DATA", hide_env_values = true)]
     data_dir: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub(crate) struct Common {
     config: Option<PathBuf>,
 }
 
-impl Common {
+impl EveryCommand {
     /// Sets the number of threads; to be called once, first.
     pub(crate) fn start(&self) -> Result<()> {
         if let Some(threads) = self.threads {
