@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits
 
 from folder import write
 from package import from_npm
@@ -50,8 +51,9 @@ def words(files):
                     yield book, f"{book} {c}:{v} {w}", form.replace("/", ""), kind(lemma, parts)
 
 
+@threadpool_limits.wrap(limits=1)
 def vectors(text, of):
-    """A vector for each form in `of`, learned from the words of `text`."""
+    """A vector for each form in `of`, learned from the words of `text`. One thread, so that sums have one order."""
     groups = CountVectorizer(analyzer=pieces, min_df=3, binary=True).fit(sorted(set(text)))
     near = CountVectorizer(analyzer=lambda form: [form], min_df=5).fit(text)
     a, b = groups.transform(text), near.transform(text)
