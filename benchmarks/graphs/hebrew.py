@@ -1,8 +1,8 @@
 """The running text of the Hebrew Bible from Genesis to Kings, word vectors from the other books, and parts of speech.
 
-Nodes are the words of the text. Edges join a word to the next and to the one after it. Features are 100 real numbers for the written
-form, the mean of the vectors of its groups of one to four letters and of the whole. The label is the kind of word, such as a verb in
-the perfect or a noun before a genitive. Neighbours are mostly of different kinds.
+Nodes are the words of the text. Edges join a word to the next and to the one after it. Features are 100 real numbers for the
+written form, the mean of the vectors of its groups of one to four letters and of the whole. The label is the kind of word, such as
+a verb in the perfect or a noun before a genitive. Neighbours are mostly of different kinds.
 
 The vectors come from the other books only, by co-occurrence: positive pointwise mutual information of groups of letters with the
 words up to two places away, and its singular vectors.
@@ -59,8 +59,9 @@ def vectors(text, of):
     a, b = groups.transform(text), near.transform(text)
     counts = sum(a[step:].T @ b[:-step] + a[:-step].T @ b[step:] for step in range(1, WINDOW + 1)).tocoo()
     sums = np.asarray(counts.sum(axis=1)).ravel()[counts.row] * np.asarray(counts.sum(axis=0)).ravel()[counts.col]
-    counts = sp.csr_matrix((np.maximum(np.log(counts.data * (counts.data.sum() / sums)), 0), (counts.row, counts.col)), counts.shape)
-    u, s, _ = randomized_svd(counts, SIZE, n_iter=4, random_state=0)
+    information = np.maximum(np.log(counts.data * (counts.data.sum() / sums)), 0)
+    information = sp.csr_matrix((information, (counts.row, counts.col)), counts.shape)
+    u, s, _ = randomized_svd(information, SIZE, n_iter=4, random_state=0)
     holds = groups.transform(of)
     return np.asarray(holds @ (u * np.sqrt(s))) / np.maximum(holds.getnnz(axis=1), 1)[:, None]
 

@@ -16,7 +16,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from folder import write
 from package import unpacked
 
-FUNCTION = re.compile(r"^\((?:cl-)?(?:defun|defsubst|defmacro|defalias|defgeneric|define-inline) +([^\s()'\"]+)(.*?)(?=^\(|\Z)", re.M | re.S)
+DEFINE = r"(?:cl-)?(?:defun|defsubst|defmacro|defgeneric|define-inline)"
+FUNCTION = re.compile(rf"^\({DEFINE} +([^\s()'\"]+)(.*?)(?=^\(|\Z)", re.M | re.S)
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
 COMMENT = re.compile(r";.*$", re.M)
 SYMBOL = re.compile(r"[^\s()\[\]'`,\"#]+")

@@ -56,7 +56,8 @@ def states(weights, heads, tokens, mask):
         score = query @ key.swapaxes(-1, -2) / np.float32(np.sqrt(query.shape[-1])) + hidden
         score = np.exp(score - score.max(axis=-1, keepdims=True))
         seen = (score / score.sum(axis=-1, keepdims=True)) @ value
-        x = norm(f"{layer}.attention.output.LayerNorm", x + linear(f"{layer}.attention.output.dense", seen.swapaxes(1, 2).reshape(x.shape)))
+        seen = linear(f"{layer}.attention.output.dense", seen.swapaxes(1, 2).reshape(x.shape))
+        x = norm(f"{layer}.attention.output.LayerNorm", x + seen)
         wide = linear(f"{layer}.intermediate.dense", x)
         wide *= (1 + erf(wide / np.float32(np.sqrt(2)))) / 2
         x = norm(f"{layer}.output.LayerNorm", x + linear(f"{layer}.output.dense", wide))
