@@ -26,7 +26,7 @@ PARTS = (
 # Beginnings of words that name a part of the cell.
 PLACES = (
     "nucle mitochond membran extracell intracell cytosol cytopl endoplasm reticul golgi cytoskel endosom lysosom peroxisom cili "
-    "junction synap ribosom chromosom chromat centromer centrosom vesic granul secret lipid droplet cellular compartment"
+    "junction plasma synap ribosom chromosom chromat centromer centrosom vesic granul secret lipid droplet cellular compartment"
 ).split()
 
 
