@@ -32,7 +32,7 @@ def kind(lemma, parts):
     parts = parts.split("/")
     main = parts[min(len(before), len(parts) - 1)]
     if main.startswith("S"):
-        main = parts[0]
+        main = [part for part in parts if not part.startswith("S")][-1]
     if main.startswith("V"):
         return f"verb {main[2:3]}"
     if main[:2] == "Nc":
