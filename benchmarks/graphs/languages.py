@@ -1,9 +1,9 @@
 """Languages of the world, their neighbours, what is known of their grammar and sounds, and their families.
 
 Nodes are the languages of which at least ten features are known. Edges join each to the 6 nearest by place. Features are 289 real
-numbers, such as how many sources say that the verb comes before the object, less the mean over the languages where it is known; a
-gap is 0. What the package predicts for gaps is not used, as the predictions know the family. The label is the largest family that
-the language belongs to.
+numbers, such as the share of the sources that say that the verb comes before the object, less the mean over the languages where it
+is known; a gap is 0. What the package predicts for gaps is not used, as the predictions know the family. The label is the largest
+family that the language belongs to.
 
 usage: languages.py FOLDER [PACKAGE]    PACKAGE is lang2vec==1.1.2 unless given
 """
