@@ -5,12 +5,14 @@
 //! 2. Six [parts](Signal) are computed, side by side: P itself, the mean over neighbours, two hops, the mean over
 //!    sixteen hops, positions in the graph, and sizes: how many neighbours a node has, and how long its row was.
 //! 3. [`reliability`](reliability::reliability) tells for each axis how well two random halves of a cluster agree. Its
-//!    root weights the axes of the smoothest part.
-//! 4. [`weights`](weights::Evidence) decides without labels how much each part counts.
+//!    root weights the axes of P.
+//! 4. [`weights`](weights::Evidence) decides without labels how much each part counts. What it needs most is whether
+//!    features and edges have to do with each other, which [`prediction`] tells.
 //! 5. Rows of each part but the sizes are scaled to length one, so that neither long documents nor hubs count more than
 //!    others.
 //! 6. All parts are turned to their common principal axes, of which the strongest are kept.
 
+mod prediction;
 mod principal;
 mod reliability;
 #[cfg(test)]
@@ -18,6 +20,8 @@ mod tests;
 mod weights;
 
 pub(crate) use principal::{axes, covariance};
+use prediction::Prediction;
+use principal::axes_of;
 
 use crate::encoder::{Filtered, Part, Projected, Projection, Signal, block, inverse_root};
 use crate::graph::Hops;
@@ -44,8 +48,18 @@ const SAMPLE: usize = 16_384;
 const LARGE: usize = 1 << 26;
 const WIDTH: usize = 3 << 26;
 const FEWEST: usize = 32;
-/// Columns of all parts for each one of the embedding.
-const WIDER: usize = 2;
+/// A part of weight w has w to this power times as many columns as the embedding: labels of many classes need many
+/// columns of the parts that they depend on, and the others should not take their place.
+const COLUMNS: f64 = 0.35;
+const NARROW: usize = 8;
+/// Parts that count less are left out.
+const LITTLE: f64 = 0.004;
+/// The least reliability of an axis.
+const UNRELIABLE: f64 = 1e-6;
+/// The length of rows times their effective dimension, and the range of lengths. Classifiers with a fixed
+/// regularisation depend on the length; the more dimensions there are, the stronger it has to be.
+const LENGTH: f64 = 60.0;
+const LENGTHS: [f64; 2] = [1.0, 8.0];
 /// Axes with a smaller share of the variance are rounding errors.
 const LEAST: f64 = 1e-7;
 
@@ -56,8 +70,10 @@ pub struct Solution {
     pub weights: Vec<(String, f64)>,
     /// The share of the features that two halves of a cluster agree on.
     pub own: f64,
-    /// The same for the directions that are left after two hops.
-    pub reliability: f64,
+    /// The share of one half of the features that the other half tells.
+    pub told_by_features: f64,
+    /// The share of one half of the features that the other half tells when it is that of the neighbours.
+    pub told_by_neighbors: f64,
     /// The effective number of dimensions that are left after sixteen hops.
     pub dimensions: f64,
 }
@@ -104,7 +120,7 @@ pub(crate) fn solve(
         reliable.extend(reliability(&rows, columns.len(), graph, partition, settings.draws, seed));
     }
     let sample = Sample::of(graph);
-    let (candidates, dimensions) = candidates(graph, &x, &reliable, &sample, seed)?;
+    let (mut candidates, dimensions) = candidates(graph, &x, &sample, seed)?;
     if candidates[0].variance.iter().all(|&variance| variance < 1e-12) {
         return Err(Error::Input(
             "all nodes have the same features up to their scale; leave the features out to embed positions in the graph"
@@ -113,22 +129,27 @@ pub(crate) fn solve(
     }
     drop(x);
 
-    let agreed = |part: &Candidate| weighted_mean(&reliable, &part.variance);
-    let (own, reliability) = (agreed(&candidates[0]), agreed(&candidates[2]));
+    let own = weighted_mean(&reliable, &candidates[0].variance);
+    let told = Prediction::of(compressed.source(), graph, &sample, seed)?;
+    let evidence = Evidence { own, told, dimensions };
     let weights = match settings.weights {
         Some(weights) => weights::normalized(weights),
         None if graph.edges() == 0 => [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        None => Evidence { own, reliability, dimensions }.weights(),
+        None => evidence.weights(),
     };
-    let parts = strongest(&candidates, &weights, settings.width.saturating_mul(WIDER));
+    // Where edges have nothing to do with features, clusters do not tell which axes are reliable.
+    let trust = 0.5 * evidence.related();
+    candidates[0].scale = reliable.iter().map(|share| share.max(UNRELIABLE).powf(trust)).collect();
+    let parts = strongest(&candidates, &weights, settings.width);
     if parts.is_empty() {
         let none = "the parts that have a weight are the same for all nodes; give the others a weight";
         return Err(Error::Input(none.into()));
     }
     let width = within(WIDTH, settings.width, graph);
-    let filtered = turned(projection, parts, &candidates, &weights, width, graph);
+    let filtered = turned(projection, parts, &candidates, &weights, width);
     let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));
-    Ok((filtered, Solution { weights: named.collect(), own, reliability, dimensions }))
+    let Prediction { own: told_by_features, neighbors: told_by_neighbors } = told;
+    Ok((filtered, Solution { weights: named.collect(), own, told_by_features, told_by_neighbors, dimensions }))
 }
 
 impl Solved {
@@ -188,7 +209,6 @@ fn gather(rows: &[f32], size: usize, which: &[u32]) -> Vec<f32> {
 fn candidates(
     graph: &Graph,
     x: &Projected,
-    reliable: &[f64],
     sample: &Sample,
     seed: Seed,
 ) -> Result<([Candidate; 6], f64)> {
@@ -209,8 +229,7 @@ fn candidates(
 
     let few = within(LARGE, size.min(SMOOTH), graph);
     let (smooth, last) = smoothest(graph, x, few, sample)?;
-    let mut smooth = plain(Signal::Hops(Hops::ssgc(HOPS, OWN)), smooth, few);
-    smooth.scale = reliable[..few].iter().map(|share| share.sqrt()).collect();
+    let smooth = plain(Signal::Hops(Hops::ssgc(HOPS, OWN)), smooth, few);
     let dimensions = effective_dimensions(&sample.connected(&last, few), few);
 
     let width = within(LARGE, POSITIONS, graph);
@@ -282,28 +301,24 @@ fn effective_dimensions(rows: &[f32], size: usize) -> f64 {
     if squares > 0.0 { trace * trace / squares } else { 0.0 }
 }
 
-/// The strongest columns of all parts, at most so many, when each part has a variance of its weight.
-fn strongest(candidates: &[Candidate; 6], weights: &[f64; 6], most: usize) -> Vec<(usize, Part)> {
-    let mut columns: Vec<(f64, usize, usize)> = Vec::new();
-    for (at, (part, weight)) in candidates.iter().zip(weights).enumerate() {
-        let scaled = part.variance.iter().zip(&part.scale).map(|(variance, scale)| variance * scale * scale);
-        let scaled: Vec<f64> = scaled.collect();
-        let total: f64 = scaled.iter().sum();
-        let share = |value: f64| if total > 0.0 { weight * value / total } else { 0.0 };
-        columns.extend(scaled.iter().enumerate().map(|(column, &value)| (share(value), at, column)));
-    }
-    columns.retain(|column| column.0 > LEAST);
-    columns.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    columns.truncate(most);
-    let part = |(at, of): (usize, &Candidate)| {
-        let mut kept: Vec<usize> = columns.iter().filter(|column| column.1 == at).map(|c| c.2).collect();
+/// The strongest columns of each part: the more, the more the part counts.
+fn strongest(candidates: &[Candidate; 6], weights: &[f64; 6], width: usize) -> Vec<(usize, Part)> {
+    let part = |((at, of), &weight): ((usize, &Candidate), &f64)| {
+        let scaled = of.variance.iter().zip(&of.scale).map(|(variance, scale)| variance * scale * scale);
+        let mut columns: Vec<(usize, f64)> = scaled.enumerate().collect();
+        let least = LEAST * columns.iter().map(|column| column.1).sum::<f64>();
+        columns.retain(|column| column.1 > least);
+        columns.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        columns.truncate(((width as f64 * weight.powf(COLUMNS)) as usize).max(NARROW));
+        let mut kept: Vec<usize> = columns.into_iter().map(|column| column.0).collect();
         kept.sort_unstable();
         let pick = |values: &[f64]| kept.iter().map(|&column| values[column] as f32).collect();
         let (shift, scale) = (pick(&of.mean), pick(&of.scale));
         let columns: Vec<u32> = kept.iter().map(|&column| column as u32).collect();
-        (!kept.is_empty()).then(|| (at, Part { signal: of.signal.clone(), columns, shift, scale }))
+        let counts = weight > LITTLE && !kept.is_empty();
+        counts.then(|| (at, Part { signal: of.signal.clone(), columns, shift, scale }))
     };
-    candidates.iter().enumerate().filter_map(part).collect()
+    candidates.iter().enumerate().zip(weights).filter_map(part).collect()
 }
 
 /// The encoder: all parts on their common principal axes.
@@ -313,7 +328,6 @@ fn turned(
     candidates: &[Candidate; 6],
     weights: &[f64; 6],
     width: usize,
-    graph: &Graph,
 ) -> Filtered {
     let wide: usize = parts.iter().map(|(_, part)| part.width()).sum();
     let nodes = candidates[0].rows.len() / candidates[0].mean.len();
@@ -337,10 +351,9 @@ fn turned(
     let (mean, covariance) = covariance(&all, wide);
     let (variances, axes) = eigen(&covariance, wide);
     let kept = variances.iter().take(width).filter(|&&value| value > LEAST * variances[0]).count().max(1);
-    // Classifiers with a fixed regularisation depend on the length, and the noise of a mean over neighbours falls with
-    // the root of their number.
-    let length = (graph.targets().len() as f64 / graph.nodes().max(1) as f64).sqrt().max(1.0);
     let square: f64 = variances[..kept].iter().map(|value| value.max(0.0)).sum();
+    let fourth: f64 = variances[..kept].iter().map(|value| value * value).sum();
+    let length = (LENGTH * fourth / (square * square)).clamp(LENGTHS[0], LENGTHS[1]);
     let scale = if square > 0.0 { length / square.sqrt() } else { 0.0 };
     let unscaled = |(mean, factor): (&f64, &f64)| if *factor > 0.0 { (mean / factor) as f32 } else { 0.0 };
     let center = mean.iter().zip(&factors).map(unscaled).collect();

@@ -21,7 +21,11 @@ const LEAST: f64 = 1e-7;
 
 /// The first `count` principal axes at most, but at least one.
 pub(crate) fn axes(x: &Features, count: usize, seed: Seed) -> Projection {
-    let scaling = Scaling::fit(x);
+    axes_of(x, Scaling::fit(x), count, seed)
+}
+
+/// The same for columns that are scaled in a given way.
+pub(super) fn axes_of(x: &Features, scaling: Scaling, count: usize, seed: Seed) -> Projection {
     let scaled = Scaled::new(x, &scaling);
     let (nodes, width) = (x.rows(), x.cols());
     let size = (count + EXTRA).min(width).min(nodes.max(1));

@@ -1,56 +1,73 @@
 //! How much each part counts, decided without labels.
 
+use super::prediction::Prediction;
+
 /// What is known of a graph and its features.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// The share of the features that two halves of a cluster agree on.
     pub(super) own: f64,
-    /// The same for the directions that are left after two hops: near zero where features and edges have nothing to do
-    /// with each other.
-    pub(super) reliability: f64,
+    /// How well features can be told from others of the same node, and from those of its neighbours.
+    pub(super) told: Prediction,
     /// The effective number of dimensions after sixteen hops: one or two where the graph mixes so fast that many hops
     /// leave nothing but the degrees.
     pub(super) dimensions: f64,
 }
 
-/// Below this reliability of two hops, edges count in proportion to it.
-const RELIABLE: f64 = 0.1;
-/// The range of dimensions, and that of the features' reliability, over which many hops come to count.
-const DIMENSIONS: [f64; 2] = [2.0, 6.0];
-const OWN: [f64; 2] = [0.1, 0.25];
-/// The least weight of the features themselves, of neighbours, of positions and of sizes.
-const LEAST: [f64; 4] = [0.15, 0.03, 0.08, 0.02];
-/// What neighbours count where many hops do not.
-const NEAR: f64 = 0.6;
-/// What the features themselves count further where clusters agree on little of them, and two hops do not make it more:
-/// then what a node says of itself is lost over hops. Nothing further where hops make it more by the second factor.
-const LOST: f64 = 1.0;
-const GAINED: [f64; 2] = [1.2, 1.5];
-/// What positions count further where clusters do not agree on the features at all; nothing further from `AGREED` on.
-const POSITION: f64 = 0.3;
+/// Weights of the features themselves, of neighbours, two hops, sixteen hops, positions and sizes where edges have
+/// nothing to do with the features.
+const UNRELATED: [f64; 6] = [0.62, 0.20, 0.05, 0.0, 0.04, 0.09];
+/// What the features themselves, positions and sizes count where they have, and what is left for hops.
+const FEATURES: f64 = 0.06;
+const POSITIONS: f64 = 0.06;
+const SIZES: f64 = 0.02;
+const HOPS: f64 = 0.83;
+/// What features count further where clusters agree on them, and the range of agreement over which they come to do so:
+/// then a single row has little noise, and hops do not improve it.
 const AGREED: f64 = 0.3;
-/// What sizes count where clusters do not agree at all; no more than the least from `SIZED` on.
-const SIZES: f64 = 0.1;
-const SIZED: f64 = 0.25;
+const AGREEMENT: [f64; 2] = [0.38, 0.6];
+/// The range over which edges come to be related to the features: see [`Evidence::related`].
+const RELATED: [f64; 2] = [0.2, 0.55];
+/// Predictions worse than this are noise.
+const NOISE: f64 = 0.005;
+/// The ranges of dimensions and of agreement over which sixteen hops come to count. Where they do not, these are the
+/// shares of neighbours and two hops.
+const FAR_DIMENSIONS: [f64; 2] = [2.0, 6.0];
+const FAR_AGREEMENT: [f64; 2] = [0.1, 0.25];
+const NEAR: [f64; 2] = [0.2, 0.65];
+/// The share of two hops beside sixteen that leave few dimensions, up to these.
+const TWO: f64 = 0.3;
+const TWO_DIMENSIONS: [f64; 2] = [2.0, 8.0];
 
 impl Evidence {
+    /// How far edges have to do with the features, from 0 to 1: whether neighbours tell about a node's features what its
+    /// other features tell, or much at all.
+    pub(super) fn related(self) -> f64 {
+        let Prediction { own, neighbors } = self.told;
+        within((neighbors + NOISE) / (own + NOISE) + neighbors, RELATED)
+    }
+
     /// The weights of the features themselves, of neighbours, of two hops, of sixteen, of positions and of sizes; they
     /// sum to one.
     pub(super) fn weights(self) -> [f64; 6] {
-        let edges = (self.reliability / RELIABLE).clamp(0.0, 1.0);
-        let within = |value: f64, [low, high]: [f64; 2]| ((value - low) / (high - low)).clamp(0.0, 1.0);
-        let far = within(self.dimensions, DIMENSIONS).max(within(self.own, OWN)).powi(2);
-        let gained = within(self.reliability, GAINED.map(|gain| gain * self.own.max(1e-6)));
-        let lost = LOST * edges * (1.0 - gained) * (1.0 - self.own / OWN[1]).max(0.0);
-        normalized([
-            LEAST[0] + self.own.powi(2) + (1.0 - edges) + lost,
-            LEAST[1] + NEAR * edges * (1.0 - far),
-            edges * (1.0 - far * (1.0 - self.reliability)),
-            edges * far,
-            LEAST[2] + POSITION * (1.0 - (self.own / AGREED).min(1.0)),
-            LEAST[3].max(SIZES * (1.0 - self.own / SIZED)),
-        ])
+        let far = within(self.dimensions, FAR_DIMENSIONS).max(within(self.own, FAR_AGREEMENT)).powi(2);
+        let two = TWO * (1.0 - within(self.dimensions, TWO_DIMENSIONS)) * far;
+        let related = [
+            FEATURES + AGREED * within(self.own, AGREEMENT),
+            HOPS * NEAR[0] * (1.0 - far),
+            HOPS * (NEAR[1] * (1.0 - far) + two),
+            HOPS * (far - two),
+            POSITIONS,
+            SIZES,
+        ];
+        let share = self.related();
+        normalized(std::array::from_fn(|at| share * related[at] + (1.0 - share) * UNRELATED[at]))
     }
+}
+
+/// Where a value lies in a range, from 0 to 1.
+fn within(value: f64, [low, high]: [f64; 2]) -> f64 {
+    ((value - low) / (high - low)).clamp(0.0, 1.0)
 }
 
 /// Weights that sum to one.
@@ -63,25 +80,34 @@ pub(super) fn normalized(weights: [f64; 6]) -> [f64; 6] {
 mod tests {
     use super::*;
 
+    fn weights(own: f64, told: [f64; 2], dimensions: f64) -> [f64; 6] {
+        let told = Prediction { own: told[0], neighbors: told[1] };
+        let weights = Evidence { own, told, dimensions }.weights();
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12 && weights.iter().all(|&w| w >= 0.0));
+        weights
+    }
+
     #[test]
-    fn edges_without_meaning_leave_the_features_and_positions() {
-        let weights = Evidence { own: 0.0, reliability: 0.0, dimensions: 10.0 }.weights();
-        assert!(weights[0] > 0.6 && weights[4] > 0.2 && weights[5] > 0.05, "{weights:?}");
-        assert!(weights[2] == 0.0 && weights[3] == 0.0);
+    fn edges_without_meaning_leave_the_features() {
+        let weights = weights(0.1, [0.4, 0.0], 10.0);
+        assert!(weights[0] > 0.6 && weights[3] == 0.0, "{weights:?}");
     }
 
     #[test]
     fn sixteen_hops_count_most_where_they_leave_dimensions_or_clusters_agree() {
-        let many = Evidence { own: 0.1, reliability: 0.5, dimensions: 10.0 }.weights();
-        let alike = Evidence { own: 0.4, reliability: 0.5, dimensions: 1.5 }.weights();
-        let few = Evidence { own: 0.1, reliability: 0.5, dimensions: 1.5 }.weights();
-        assert!(many[3] > many[2] && alike[3] > alike[2] && few[3] == 0.0 && few[1] > many[1]);
-        // Hops that make features no more reliable, though clusters agree on little of them.
-        let lost = Evidence { own: 0.1, reliability: 0.1, dimensions: 10.0 }.weights();
-        let kept = Evidence { own: 0.1, reliability: 0.16, dimensions: 10.0 }.weights();
-        assert!(lost[0] > 2.0 * kept[0], "{lost:?} {kept:?}");
-        for weights in [many, alike, few, lost, kept] {
-            assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        }
+        let [many, alike, few] =
+            [(0.1, 10.0), (0.35, 1.5), (0.1, 1.5)].map(|(own, dimensions)| weights(own, [0.1, 0.08], dimensions));
+        assert!(many[3] > 0.8 && many[2] < 0.01, "{many:?}");
+        assert!(alike[3] > alike[2] && alike[2] > 0.1 && few[3] == 0.0 && few[1] > 0.1);
+    }
+
+    #[test]
+    fn features_count_where_clusters_agree_on_them() {
+        assert!(weights(0.7, [0.1, 0.1], 10.0)[0] > 3.0 * weights(0.3, [0.1, 0.1], 10.0)[0]);
+    }
+
+    #[test]
+    fn features_that_nothing_tells_leave_the_choice_to_hops() {
+        assert!(weights(0.1, [0.0, 0.0], 2.0)[2] > 0.5);
     }
 }

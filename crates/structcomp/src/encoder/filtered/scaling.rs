@@ -39,6 +39,12 @@ impl Scaling {
         Self { shift: columns.iter().map(shift).collect(), factor: columns.iter().map(factor).collect() }
     }
 
+    /// The same for fewer columns: the others become zero.
+    pub(crate) fn without(mut self, columns: &[usize]) -> Self {
+        columns.iter().for_each(|&column| self.factor[column] = 0.0);
+        self
+    }
+
     /// The squared length of each row after scaling.
     pub(crate) fn squares(&self, x: &Features) -> Vec<f64> {
         let square =
