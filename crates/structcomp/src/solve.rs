@@ -19,9 +19,9 @@ mod reliability;
 mod tests;
 mod weights;
 
-pub(crate) use principal::{axes, covariance};
 use prediction::Prediction;
 use principal::axes_of;
+pub(crate) use principal::{axes, covariance};
 
 use crate::encoder::{Filtered, Part, Projected, Projection, Signal, block, inverse_root};
 use crate::graph::Hops;
@@ -149,7 +149,10 @@ pub(crate) fn solve(
     let filtered = turned(projection, parts, &candidates, &weights, width);
     let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));
     let Prediction { own: told_by_features, neighbors: told_by_neighbors } = told;
-    Ok((filtered, Solution { weights: named.collect(), own, told_by_features, told_by_neighbors, dimensions }))
+    Ok((
+        filtered,
+        Solution { weights: named.collect(), own, told_by_features, told_by_neighbors, dimensions },
+    ))
 }
 
 impl Solved {
@@ -206,12 +209,7 @@ fn gather(rows: &[f32], size: usize, which: &[u32]) -> Vec<f32> {
 }
 
 /// The six parts, and the effective dimensions after all hops.
-fn candidates(
-    graph: &Graph,
-    x: &Projected,
-    sample: &Sample,
-    seed: Seed,
-) -> Result<([Candidate; 6], f64)> {
+fn candidates(graph: &Graph, x: &Projected, sample: &Sample, seed: Seed) -> Result<([Candidate; 6], f64)> {
     let size = x.width();
     let plain = |signal: Signal, sampled: Vec<f32>, size: usize| {
         let (mean, variance) = mean_and_variance(&sample.connected(&sampled, size), size);

@@ -88,7 +88,8 @@ fn explained(seen: &[f32], unseen: &[f32], given: usize, asked: usize) -> f64 {
     for (row, a) in unseen.chunks_exact_mut(size).zip(&shift) {
         row.iter_mut().zip(&shift).for_each(|(value, b)| *value += a * b);
     }
-    let inner: Vec<f64> = seen.chunks_exact(size).take(given).flat_map(|row| &row[..given]).copied().collect();
+    let inner: Vec<f64> =
+        seen.chunks_exact(size).take(given).flat_map(|row| &row[..given]).copied().collect();
     let (values, axes) = eigen(&inner, given);
     let total: f64 = (given..size).map(|at| unseen[at * size + at]).sum();
     let scale = values.iter().sum::<f64>() / given as f64;
@@ -108,14 +109,14 @@ fn explained(seen: &[f32], unseen: &[f32], given: usize, asked: usize) -> f64 {
     };
     let (told, checked) = (turned(&seen), turned(&unseen));
     let explained = |penalty: f64| {
-        let coefficient = |k: usize, at: usize| told[k * size + given + at] / (values[k].max(0.0) + penalty * scale);
+        let coefficient =
+            |k: usize, at: usize| told[k * size + given + at] / (values[k].max(0.0) + penalty * scale);
         let mut explained = 0.0;
         for at in 0..asked {
             // What the regression says, in the given columns.
             let weights: Vec<f64> = (0..given).map(|k| coefficient(k, at)).collect();
-            let plain: Vec<f64> = (0..given)
-                .map(|i| (0..given).map(|k| axes[i * given + k] * weights[k]).sum())
-                .collect();
+            let plain: Vec<f64> =
+                (0..given).map(|i| (0..given).map(|k| axes[i * given + k] * weights[k]).sum()).collect();
             for (k, weight) in weights.iter().enumerate() {
                 let squared: f64 = checked[k * size..][..given].iter().zip(&plain).map(|(a, b)| a * b).sum();
                 explained += weight * (2.0 * checked[k * size + given + at] - squared);

@@ -6,6 +6,7 @@ use crate::data::Synthetic;
 use crate::encoder::Scaling;
 use crate::random::normal;
 use crate::{Csr, Dataset, Dense, Model, Partition, Partitioning, StructComp, Training};
+use rand::seq::SliceRandom;
 
 fn random(rows: usize, cols: usize, seed: u64) -> Vec<f32> {
     let mut rng = Seed(seed).stream("numbers");
@@ -133,18 +134,40 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn rows_are_centred_and_as_long_as_the_root_of_the_mean_degree() {
+fn rows_are_centred_and_the_shorter_the_more_dimensions_they_have() {
     let data = demo();
     let fitted = solved().fit(&data).unwrap();
     let z = fitted.embed(&data).unwrap();
     assert_eq!(z.cols(), 256);
     let (mean, covariance) = covariance(z.values(), z.cols());
     let square: f64 = covariance.iter().step_by(z.cols() + 1).sum();
-    let degree = data.graph.targets().len() as f64 / data.graph.nodes() as f64;
-    assert!((square / degree - 1.0).abs() < 1e-3, "{square} and {degree}");
+    let dimensions = square * square / covariance.iter().map(|value| value * value).sum::<f64>();
+    let length = 60.0 / dimensions;
+    assert!(
+        (1.0..8.0).contains(&length) && (square.sqrt() / length - 1.0).abs() < 1e-2,
+        "{square} and {length}"
+    );
     assert!(mean.iter().all(|mean| mean.abs() < 1e-4));
     let weights: f64 = fitted.solution.unwrap().weights.iter().map(|(_, weight)| weight).sum();
     assert!((weights - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn edges_that_have_nothing_to_do_with_the_features_leave_these() {
+    let mut data = demo();
+    let solution = |data: &Dataset| solved().fit(data).unwrap().solution.unwrap();
+    let meant = solution(&data);
+    // The same edges between other nodes.
+    let mut nodes: Vec<u32> = (0..data.graph.nodes() as u32).collect();
+    nodes.shuffle(&mut Seed(3).stream("nodes"));
+    let moved: Vec<(u32, u32)> =
+        data.graph.edge_iter().map(|(u, v)| (nodes[u as usize], nodes[v as usize])).collect();
+    data.graph = Graph::from_edges(nodes.len(), &moved).unwrap();
+    let random = solution(&data);
+    assert!((meant.told_by_features - random.told_by_features).abs() < 1e-2);
+    assert!(meant.told_by_neighbors > 0.01 && random.told_by_neighbors < 0.003);
+    assert!(meant.weights[0].1 < 0.1 && meant.weights[3].1 > 0.7, "{meant:?}");
+    assert!(random.weights[0].1 > 0.5 && random.weights[3].1 < 0.2, "{random:?}");
 }
 
 #[test]
