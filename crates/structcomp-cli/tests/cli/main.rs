@@ -8,6 +8,7 @@
 mod convert;
 mod errors;
 mod evaluate;
+mod files;
 mod help;
 mod info;
 mod interrupt;
