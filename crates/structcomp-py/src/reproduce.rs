@@ -55,9 +55,9 @@ pub(crate) fn reproduce(
         measure_command: measure_command.unwrap_or_default(),
     };
     let workers = Workers::new(n_threads)?;
-    let _lock = FolderLock::of(&reproduction.out).map_err(raise)?;
     py.detach(|| {
         let plan = workers.work(|| reproduction.plan())?;
+        let _lock = FolderLock::of(&reproduction.out).map_err(raise)?;
         let (tally, heard) = run(&plan, &workers, on_event)?;
         let cells = workers.work(|| {
             let report = Report::read(&reproduction.out)?;

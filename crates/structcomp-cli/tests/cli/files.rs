@@ -3,13 +3,20 @@
 use super::errors::files;
 use super::*;
 
-const RUN: &str = "run demo --model sce --hidden 4 --clusters 60 --runs 2 --epochs 1 --out r";
+const RUN: &str = "run small --model sce --hidden 4 --clusters 30 --runs 2 --epochs 1 --out r";
 const SET: [&str; 4] = ["embedding.npy", "report.html", "run.json", "weights.safetensors"];
+
+/// A folder with a small graph and a run on it.
+fn with_small() -> tempfile::TempDir {
+    let folder = folder();
+    line(folder.path(), SMALL);
+    line(folder.path(), RUN);
+    folder
+}
 
 #[test]
 fn a_failed_run_changes_nothing_of_an_earlier_one() {
-    let folder = folder();
-    line(folder.path(), RUN);
+    let folder = with_small();
     let before = SET.map(|file| read(&folder.path().join("r"), file));
     // One node cannot teach a classifier anything, which is found out after training.
     write(folder.path(), "one.txt", "0\n");
@@ -27,8 +34,7 @@ fn a_failed_run_changes_nothing_of_an_earlier_one() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_report_has_the_checksums_of_its_files() {
-    let folder = folder();
-    line(folder.path(), RUN);
+    let folder = with_small();
     let report: Value = serde_json::from_slice(&read(folder.path(), "r/run.json")).unwrap();
     for file in ["embedding.npy", "report.html", "weights.safetensors"] {
         let said = Command::new("sha256sum").arg(folder.path().join("r").join(file)).output().unwrap();

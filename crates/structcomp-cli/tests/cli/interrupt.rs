@@ -89,12 +89,13 @@ fn a_signal_ends_training_and_keeps_what_was_learnt_beside_the_old_model() {
 }
 
 const RUN: &str =
-    "run demo --model grace --hidden 8 --clusters 60 --runs 2 --checkpoint-every 1 --json --out r";
+    "run small --model grace --hidden 8 --clusters 30 --runs 2 --checkpoint-every 1 --json --out r";
 
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_run_without_a_report() {
     let folder = folder();
+    line(folder.path(), SMALL);
     let (_, said) = interrupted(endless(folder.path(), RUN, "r/checkpoint.safetensors"), "-INT", 130);
     let written = ["unfinished/embedding.npy", "unfinished/weights.safetensors", "checkpoint.safetensors"];
     assert_eq!(said, format!("interrupted; wrote {}\n", written.map(|file| format!("r/{file}")).join(", ")));
@@ -105,6 +106,7 @@ fn ctrl_c_ends_a_run_without_a_report() {
 #[test]
 fn a_folder_takes_one_run_at_a_time() {
     let folder = folder();
+    line(folder.path(), SMALL);
     let mut child = endless(folder.path(), RUN, "r/checkpoint.safetensors");
     let (code, said) = failure(folder.path(), &RUN.split(' ').collect::<Vec<_>>());
     assert!(code == 1 && said.contains("r: is in use by another run"), "{said}");
@@ -117,6 +119,7 @@ fn a_folder_takes_one_run_at_a_time() {
 #[test]
 fn a_hangup_that_the_parent_ignores_is_ignored() {
     let folder = folder();
+    line(folder.path(), SMALL);
     let run = format!("trap '' HUP; exec '{}' {RUN} --epochs 100000000", env!("CARGO_BIN_EXE_structcomp"));
     let mut child = Command::new("sh").args(["-c", &run]).current_dir(folder.path()).spawn().unwrap();
     wait_for(|| folder.path().join("r/checkpoint.safetensors").exists());

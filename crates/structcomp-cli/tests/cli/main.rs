@@ -80,6 +80,9 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
+/// Makes a graph that is embedded and evaluated in a moment.
+const SMALL: &str = "generate demo --nodes 300 --edges 900 --words 40 --out small";
+
 /// The published datasets.
 fn published() -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

@@ -30,13 +30,17 @@ pub fn discard_unfinished() {
 pub(super) struct Unfinished {
     path: PathBuf,
     /// Holds the lock of a folder; a file is locked by its own handle.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl Unfinished {
-    fn new(path: &Path, lock: Option<File>) -> Self {
-        unfinished().insert(path.to_owned());
-        Self { path: path.to_owned(), _lock: lock }
+    /// Makes a file or folder. No signal comes between that and taking note of it.
+    fn begin<T>(make: impl FnOnce() -> io::Result<T>, path: impl Fn(&T) -> &Path) -> io::Result<(T, Self)> {
+        let mut unfinished = unfinished();
+        let made = make()?;
+        let path = path(&made).to_owned();
+        unfinished.insert(path.clone());
+        Ok((made, Self { path, lock: None }))
     }
 
     /// Gives the file or folder its final name, which no signal interrupts.
@@ -57,8 +61,8 @@ pub(super) fn file_in(folder: &Path) -> io::Result<(NamedTempFile, Unfinished)> 
     sweep(folder);
     loop {
         // Temporary files are private by default; this one gets the usual mode, subject to the umask.
-        let file = builder(0o666).tempfile_in(folder)?;
-        let entry = Unfinished::new(file.path(), None);
+        let make = || builder(0o666).tempfile_in(folder);
+        let (file, entry) = Unfinished::begin(make, NamedTempFile::path)?;
         if is_ours(file.as_file(), file.path()) {
             return Ok((file, entry));
         }
@@ -69,12 +73,10 @@ pub(super) fn file_in(folder: &Path) -> io::Result<(NamedTempFile, Unfinished)> 
 pub(super) fn folder_in(parent: &Path) -> io::Result<(TempDir, Unfinished)> {
     sweep(parent);
     loop {
-        let folder = builder(0o777).tempdir_in(parent)?;
+        let (folder, mut entry) = Unfinished::begin(|| builder(0o777).tempdir_in(parent), TempDir::path)?;
         // Folders cannot be opened, and so not be locked, on every system.
-        let lock = File::open(folder.path()).ok();
-        let ours = lock.as_ref().is_none_or(|lock| is_ours(lock, folder.path()));
-        let entry = Unfinished::new(folder.path(), lock);
-        if ours {
+        entry.lock = File::open(folder.path()).ok();
+        if entry.lock.as_ref().is_none_or(|lock| is_ours(lock, folder.path())) {
             return Ok((folder, entry));
         }
     }
