@@ -15,6 +15,8 @@ def array(value: Any) -> np.ndarray:
     for step in ("detach", "cpu"):
         if hasattr(value, step):
             value = getattr(value, step)()
+    if np.ma.is_masked(value):
+        raise ValueError(f"an array has {np.ma.count_masked(value)} masked values; fill or drop them")
     return np.asarray(value)
 
 

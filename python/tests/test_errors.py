@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import structcomp
 from structcomp import Model, StructComp, as_graph, evaluate, load_dataset, partition, quality
+from structcomp._features import as_features
 
 X = np.eye(6, dtype=np.float32)
 PATH = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
@@ -225,3 +226,33 @@ def test_generate():
         structcomp.generate(sides=3)
     with pytest.raises(ValueError):
         structcomp.generate(nodes=-1)
+
+
+def test_masked_values_are_not_ignored():
+    masked = np.ma.masked_array(np.ones((6, 2), np.float32), mask=False)
+    assert as_features(masked).n_rows == 6
+    masked[0, 1] = np.ma.masked
+    with pytest.raises(ValueError, match="1 masked value"):
+        as_features(masked)
+    with pytest.raises(ValueError, match="masked value"):
+        structcomp.evaluate(np.eye(6), np.ma.masked_array([0, 1] * 3, mask=[1, 0, 0, 0, 0, 0]))
+
+
+def test_more_columns_than_memory():
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    for columns in (2**40, 2**62):
+        with pytest.raises(MemoryError, match=f"rows of {columns} columns"):
+            as_features(scipy_sparse.csr_matrix((200, columns), dtype=np.float32))
+
+
+def test_more_nodes_than_memory():
+    with pytest.raises(MemoryError, match="a graph of 2000000001 nodes"):
+        structcomp.as_graph([(0, 2_000_000_000)])
+
+
+def test_a_folder_is_not_made_by_a_typing_error(small, tmp_path):
+    model = structcomp.StructComp(model="sce", epochs=1, hidden=4, random_state=0).fit(small)
+    with pytest.raises(FileNotFoundError, match="typo"):
+        model.save(tmp_path / "typo" / "m.safetensors")
+    assert not (tmp_path / "typo").exists()
+    model.save(tmp_path / "m.safetensors")

@@ -55,6 +55,21 @@ print(structcomp.StructComp(model="grace", epochs=2, hidden=8).fit_transform(dat
     assert said.stdout == "stopped False\n(300, 8)\n", said
 
 
+def test_ctrl_c_during_an_evaluation():
+    program = """
+import os, signal, threading, time, numpy as np, structcomp
+signal.signal(signal.SIGINT, signal.default_int_handler)
+x = np.random.default_rng(0).normal(size=(20000, 64)).astype(np.float32)
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try: structcomp.evaluate(x, np.arange(20000) % 40, runs=900, n_threads=1)
+except KeyboardInterrupt: print("stopped")
+"""
+    started = time.monotonic()
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert said.stdout == "stopped\n", said
+    assert time.monotonic() - started < 60
+
+
 def test_the_interpreter_is_released_during_a_call(small):
     ticks, done = 0, threading.Event()
     thread = threading.Thread(

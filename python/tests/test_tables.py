@@ -92,6 +92,11 @@ def test_dictionaries(pyarrow):
     same(as_graph(pandas.DataFrame({"a": SOURCES, "b": TARGETS}).astype("category"), 5))
     with pytest.raises(ValueError, match="must be integers, not utf8"):
         as_graph(pyarrow.table({"a": pyarrow.array(["x"]).dictionary_encode(), "b": [1]}))
+    for key in (-1, 2):
+        keys = pyarrow.array([0, key], pyarrow.int8())
+        outside = pyarrow.DictionaryArray.from_arrays(keys, pyarrow.array([4, 5]), safe=False)
+        with pytest.raises(ValueError, match=f"key {key} in a dictionary of 2 values"):
+            as_graph(pyarrow.table({"a": outside, "b": [1, 2]}))
 
 
 def test_the_index_of_pandas_is_no_column():

@@ -1,25 +1,29 @@
-//! `--config FILE.toml`: flags by name, put before those of the command line.
+//! `--config FILE.toml`: flags by name, put before those of the command line. Of several files, later ones win.
 
 use crate::cli::Cli;
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use std::{ffi::OsString, path::Path};
+use structcomp::{Budget, data::read_text};
 
 /// The arguments with the flags of the file after the command's name; flags that come later win.
 pub(crate) fn with_file(args: Vec<OsString>) -> Result<Vec<OsString>> {
-    let Some(file) = file_in(&args) else { return Ok(args) };
-    let Some(at) = command_end(&args) else { return Ok(args) };
-    let flags = flags(Path::new(&file), &args[1..at])?;
+    let files = files_in(&args);
+    let Some(at) = command_end(&args).filter(|_| !files.is_empty()) else { return Ok(args) };
     let mut merged = args[..at].to_vec();
-    merged.extend(flags);
+    for file in files {
+        merged.extend(flags(Path::new(&file), &args[1..at])?);
+    }
     merged.extend_from_slice(&args[at..]);
     Ok(merged)
 }
 
-fn file_in(args: &[OsString]) -> Option<OsString> {
-    let at = args.iter().position(|arg| arg == "--config");
-    let next = at.and_then(|at| args.get(at + 1)).cloned();
-    next.or_else(|| args.iter().find_map(|arg| arg.to_str()?.strip_prefix("--config=").map(OsString::from)))
+fn files_in(args: &[OsString]) -> Vec<OsString> {
+    let file = |at: usize| match args[at].to_str()?.strip_prefix("--config")? {
+        "" => args.get(at + 1).cloned(),
+        rest => rest.strip_prefix('=').map(OsString::from),
+    };
+    (0..args.len()).filter_map(file).collect()
 }
 
 /// Where the words of the command, such as `datasets fetch`, end.
@@ -34,7 +38,7 @@ fn command_end(args: &[OsString]) -> Option<usize> {
 }
 
 fn flags(file: &Path, command_words: &[OsString]) -> Result<Vec<OsString>> {
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let text = read_text(file, &Budget { bytes: 16 << 20 })?;
     let table: toml::Table = text.parse().with_context(|| file.display().to_string())?;
     let mut command = Cli::command();
     for word in command_words {
@@ -78,6 +82,29 @@ mod tests {
         let args =
             merged("seed = 3\nstrict = true\njson = false\n", &["structcomp", "info", "cora", "--seed=4"]);
         assert_eq!(args.unwrap(), ["structcomp", "info", "--seed=3", "--strict", "cora", "--seed=4"]);
+    }
+
+    #[test]
+    fn later_files_win() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.into_os_string()
+        };
+        let mut second = OsString::from("--config=");
+        second.push(file("b", "seed = 4\n"));
+        let words = ["structcomp", "info", "--config"].map(OsString::from).into_iter();
+        let args = words.chain([file("a", "seed = 3\nstrict = true\n"), second]).collect();
+        let merged = with_file(args).unwrap();
+        assert_eq!(merged[2..5], ["--seed=3", "--strict", "--seed=4"].map(OsString::from));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_no_file_of_flags() {
+        let args = ["structcomp", "info", "--config", "/dev/zero"].map(OsString::from).to_vec();
+        assert!(with_file(args).unwrap_err().to_string().contains("pipe or a device"));
     }
 
     #[test]

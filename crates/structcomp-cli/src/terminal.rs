@@ -3,6 +3,7 @@
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
+    borrow::Cow,
     fmt::{self, Display},
     io::{self, ErrorKind, Write},
     path::PathBuf,
@@ -13,14 +14,23 @@ use structcomp::Fitted;
 /// Writes a result to stdout.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
+    out.write_all(harmless(text).as_bytes())?;
     out.flush()?;
     Ok(())
 }
 
 /// Writes a line to stderr; there is no way to report that this failed.
 pub(crate) fn tell(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", harmless(line));
+}
+
+/// Text without control characters, which names in a file may contain and a terminal would obey.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let harms = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
+    match text.contains(harms) {
+        false => text.into(),
+        true => text.chars().map(|letter| if harms(letter) { '\u{fffd}' } else { letter }).collect(),
+    }
 }
 
 /// Writes one JSON object to stdout.
@@ -33,20 +43,25 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-/// Ended by Ctrl-C, after what there was has been written; and what the user should know.
+/// Files by their names.
+pub(crate) fn listed(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    names.join(", ")
+}
+
+/// Ended by a signal, after what there was has been written; and what the user should know.
 #[derive(Debug)]
 pub(crate) struct Interrupted(pub(crate) String);
 
 impl Interrupted {
     /// Fails if training was interrupted, and names the files that were written.
-    pub(crate) fn check(fitted: &Fitted, written: impl IntoIterator<Item = PathBuf>) -> Result<()> {
+    pub(crate) fn check(fitted: &Fitted, written: Vec<PathBuf>) -> Result<()> {
         if !fitted.interrupted {
             return Ok(());
         }
-        let files: Vec<String> = written.into_iter().map(|file| file.display().to_string()).collect();
-        Err(Self(match &files[..] {
+        Err(Self(match &written[..] {
             [] => "nothing was written".into(),
-            files => format!("wrote {}", files.join(", ")),
+            files => format!("wrote {}", listed(files)),
         })
         .into())
     }
@@ -162,6 +177,12 @@ impl Lap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(harmless("a\tname\n"), "a\tname\n");
+        assert_eq!(harmless("\x1b[31mred\u{9b}0m\r"), "\u{fffd}[31mred\u{fffd}0m\u{fffd}");
+    }
 
     #[test]
     fn large_numbers_are_grouped() {

@@ -61,7 +61,7 @@ impl Listed {
         if nodes > MAX_NODES {
             return Err(Error::Input(format!("{nodes} nodes are more than the supported 2^31")));
         }
-        Budget::default().check_items("the graph", nodes as u64 + 1, 8)?;
+        Budget::default().check_nodes(nodes)?;
         let list = match weights {
             None => EdgeList::from_packed(pairs),
             Some(weights) => EdgeList::from_weighted(pairs.into_par_iter().zip(weights).collect()),

@@ -4,7 +4,7 @@ use crate::arrays::{Whole, matrix};
 use crate::{lent, workers::work};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use structcomp::{Csr, Error};
+use structcomp::{Budget, Csr, Error};
 
 /// Checked features, one row per node.
 #[pyclass(frozen, module = "structcomp._native")]
@@ -46,6 +46,7 @@ impl Features {
         let (starts, columns) = (indptr.numbers()?, indices.numbers()?);
         let values = values.as_slice()?;
         let features = work(py, n_threads, || {
+            Budget::default().check_columns(n_cols)?;
             let whole = |numbers: crate::arrays::Numbers<'_>, place: usize| {
                 let number = numbers.at(place);
                 u64::try_from(number)

@@ -39,6 +39,12 @@ mod _native {
         tables::table,
     };
 
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        structcomp::silence_caught_panics();
+        Ok(())
+    }
+
     /// The version of the library.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -8,6 +8,7 @@ use crate::settings::parameters;
 use crate::stages::clusters_of;
 use crate::workers::work;
 use numpy::{PyArray1, PyArray2};
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -58,6 +59,11 @@ impl Model {
 
     /// Writes the model as a safetensors file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        // A typing error must not make folders.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
+            return Err(PyFileNotFoundError::new_err((2, "No such folder", parent.to_owned())));
+        }
         work(py, Some(1), || self.inner.save(&path))
     }
 

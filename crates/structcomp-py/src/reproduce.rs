@@ -1,7 +1,7 @@
 //! Reruns the paper's tables and figures.
 
 use crate::errors::{panicked, raise, wrong};
-use crate::workers::Workers;
+use crate::workers::{PATIENCE, Workers};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use serde_json::json;
@@ -9,12 +9,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::{thread, time::Duration};
+use std::thread;
+use structcomp::output::FolderLock;
 use structcomp::{Budget, Seed, data};
 use structcomp_reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction, Tally};
-
-/// How often signals are checked.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Runs the remaining cells of some experiments, writes the report and returns the results as JSON.
 ///
@@ -59,6 +57,7 @@ pub(crate) fn reproduce(
     let workers = Workers::new(n_threads)?;
     py.detach(|| {
         let plan = workers.work(|| reproduction.plan())?;
+        let _lock = FolderLock::of(&reproduction.out).map_err(raise)?;
         let (tally, heard) = run(&plan, &workers, on_event)?;
         let cells = workers.work(|| {
             let report = Report::read(&reproduction.out)?;

@@ -154,6 +154,14 @@ impl<'a> Column<'a> {
             return Ok(Cow::Owned(Vec::new()));
         }
         let entries = read(&Self { numbers: dictionary.values(), ..*self })?;
-        Ok(Cow::Owned(dictionary.normalized_keys().into_iter().map(|key| entries[key]).collect()))
+        let keys = Self { numbers: dictionary.keys(), ..*self }.whole()?;
+        let entry = |&key: &i64| {
+            let entry = usize::try_from(key).ok().and_then(|key| entries.get(key)).copied();
+            let what = self.what;
+            entry.ok_or_else(|| {
+                Error::Input(format!("invalid {what}: key {key} in a dictionary of {} values", entries.len()))
+            })
+        };
+        Ok(Cow::Owned(keys.iter().map(entry).collect::<Result<_>>()?))
     }
 }

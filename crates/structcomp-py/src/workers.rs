@@ -4,24 +4,43 @@ use crate::errors::{panicked, raise, wrong};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often signals are checked.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
+
+/// More would take longer to start than to work.
+const MOST_THREADS: usize = 1024;
 
 /// The threads of one call. They end with it, so a process may fork between calls, and calls from several
 /// threads of Python do not wait for each other.
-pub(crate) struct Workers(ThreadPool);
+pub(crate) struct Workers {
+    pool: ThreadPool,
+    stop: Arc<AtomicBool>,
+}
 
 impl Workers {
     /// The given number of threads, or one per core.
     pub(crate) fn new(threads: Option<usize>) -> PyResult<Self> {
-        if threads.is_some_and(|threads| !(1..=1 << 16).contains(&threads)) {
-            return Err(wrong("n_threads must be from 1 to 65536, or None for one per core"));
+        if threads.is_some_and(|threads| !(1..=MOST_THREADS).contains(&threads)) {
+            return Err(wrong(format!(
+                "n_threads must be from 1 to {MOST_THREADS}, or None for one per core"
+            )));
         }
-        let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
-        pool.map(Self).map_err(|error| wrong(format!("cannot start the threads: {error}")))
+        let stop = Arc::new(AtomicBool::new(false));
+        let heeded = stop.clone();
+        let start = move |_| structcomp::heed(heeded.clone());
+        let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).start_handler(start).build();
+        let pool = pool.map_err(|error| wrong(format!("cannot start the threads: {error}")))?;
+        Ok(Self { pool, stop })
     }
 
     /// Runs a job on all threads. The interpreter must be released.
     pub(crate) fn work<T: Send>(&self, job: impl FnOnce() -> structcomp::Result<T> + Send) -> PyResult<T> {
-        match catch_unwind(AssertUnwindSafe(|| self.0.install(job))) {
+        match catch_unwind(AssertUnwindSafe(|| self.pool.install(job))) {
             Ok(done) => done.map_err(raise),
             Err(panic) => Err(panicked(panic)),
         }
@@ -35,7 +54,7 @@ impl Workers {
     ) -> PyResult<T> {
         let mut done = None;
         let both = || {
-            self.0.in_place_scope(|scope| {
+            self.pool.in_place_scope(|scope| {
                 scope.spawn(|_| done = Some(job()));
                 meanwhile();
             });
@@ -45,15 +64,32 @@ impl Workers {
     }
 }
 
-/// Releases the interpreter and runs a job.
+/// Releases the interpreter and runs a job, which Ctrl-C ends if it heeds that.
 pub(crate) fn work<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
     job: impl FnOnce() -> structcomp::Result<T> + Send,
 ) -> PyResult<T> {
     let workers = Workers::new(threads)?;
-    let done = py.detach(|| workers.work(job))?;
-    // Ctrl-C during the job.
+    let (done, heard) = py.detach(|| {
+        let (working, done) = channel::<()>();
+        let mut heard = Ok(());
+        let job = move || {
+            let _working = working;
+            job()
+        };
+        let done = workers.beside(job, || {
+            while done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                if heard.is_ok() {
+                    heard = Python::attach(|py| py.check_signals());
+                    workers.stop.store(heard.is_err(), Relaxed);
+                }
+            }
+        });
+        (done, heard)
+    });
+    heard?;
+    // Ctrl-C at the end of the job.
     py.check_signals()?;
-    Ok(done)
+    done?.map_err(raise)
 }

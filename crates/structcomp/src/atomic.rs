@@ -1,4 +1,16 @@
-//! Atomic writes: a file appears complete or not at all.
+//! Atomic writes: files, sets of files and folders appear complete or not at all.
+//!
+//! This is the only place that writes files under their final names.
+
+mod lock;
+mod set;
+mod staging;
+mod temporary;
+
+pub use lock::FolderLock;
+pub use set::FileSet;
+pub(crate) use staging::{Staging, recover};
+pub use temporary::discard_unfinished;
 
 use crate::{Error, Result};
 use std::{
@@ -7,36 +19,91 @@ use std::{
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
+use temporary::Unfinished;
 
 /// A file written under a temporary name in the target's folder and renamed by [`commit`].
 ///
-/// Dropping it without `commit`, as any error does, leaves nothing behind.
+/// Dropping it without `commit`, as any error does, leaves nothing behind. A file that is replaced hands on its
+/// permissions. Links are followed; pipes and devices get the contents at the end.
 ///
 /// [`commit`]: AtomicFile::commit
 pub(crate) struct AtomicFile {
     writer: BufWriter<NamedTempFile>,
+    entry: Unfinished,
     path: PathBuf,
+    target: Target,
+}
+
+/// Where the contents go in the end.
+enum Target {
+    /// A file of this name, which may not exist yet.
+    File(PathBuf),
+    /// A pipe or a device.
+    Stream,
+}
+
+impl Target {
+    fn of(path: &Path) -> Result<Self> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(Error::format(path, "is a folder; name a file to write")),
+            Ok(found) if !found.is_file() => Ok(Self::Stream),
+            _ => behind_links(path).map(Self::File),
+        }
+    }
+}
+
+/// Follows links, also to a file that does not exist yet.
+fn behind_links(path: &Path) -> Result<PathBuf> {
+    let mut place = path.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        let Ok(next) = fs::read_link(&place) else { return Ok(place) };
+        place = place.parent().unwrap_or(Path::new("")).join(next);
+    }
+    Err(Error::format(path, "is a link that leads nowhere"))
+}
+
+/// Gives a new file the permissions of the one that it replaces and, as far as allowed, its owner.
+fn keep_permissions(file: &File, replaced: &Path) {
+    let Ok(before) = fs::metadata(replaced) else { return };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let _ = fchown(file, Some(before.uid()), Some(before.gid()));
+    }
+    let _ = file.set_permissions(before.permissions());
+}
+
+/// Fails if a file cannot be written, so that a long computation need not find out at its end.
+pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
+    AtomicFile::create(path).map(drop)
+}
+
+/// Writes a text file atomically.
+pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    file.write(text.as_bytes())?;
+    file.commit()
 }
 
 impl AtomicFile {
     /// Starts writing `path`; missing folders are created.
     pub(crate) fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        if path.is_dir() {
-            return Err(Error::format(path, "is a folder; name a file to write"));
-        }
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
+        let target = Target::of(path)?;
+        let folder = match &target {
+            Target::File(file) => match file.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+                _ => PathBuf::from("."),
+            },
+            Target::Stream => std::env::temp_dir(),
         };
-        fs::create_dir_all(folder).map_err(Error::io(folder))?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".structcomp-").suffix(".part");
-        // Temporary files are private by default; this one gets the usual mode, subject to the umask.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder).map_err(Error::io(path))?;
-        Ok(Self { writer: BufWriter::with_capacity(1 << 20, file), path: path.to_owned() })
+        fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        let (file, entry) = temporary::file_in(&folder).map_err(Error::io(path))?;
+        if let Target::File(replaced) = &target {
+            keep_permissions(file.as_file(), replaced);
+        }
+        Ok(Self { writer: BufWriter::with_capacity(1 << 20, file), entry, path: path.to_owned(), target })
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -75,11 +142,19 @@ impl AtomicFile {
 
     /// Flushes the file to disk and renames it to its final path.
     pub(crate) fn commit(self) -> Result<()> {
-        let path = self.path;
-        let file = self.writer.into_inner().map_err(|error| Error::io(&path)(error.into_error()))?;
-        file.as_file().sync_all().map_err(Error::io(&path))?;
-        file.persist(&path).map_err(|error| Error::io(&path)(error.error))?;
-        Ok(())
+        let Self { writer, entry, path, target } = self;
+        let mut file = writer.into_inner().map_err(|error| Error::io(&path)(error.into_error()))?;
+        let written = match &target {
+            Target::File(place) => file
+                .as_file()
+                .sync_all()
+                .and_then(|()| entry.complete(|| file.persist(place)).map(drop).map_err(|error| error.error)),
+            Target::Stream => file.rewind().and_then(|()| {
+                let mut stream = File::options().write(true).open(&path)?;
+                io::copy(&mut file, &mut stream).map(drop)
+            }),
+        };
+        written.map_err(Error::io(&path))
     }
 }
 
@@ -114,5 +189,49 @@ mod tests {
         drop(given_up);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "only deep/ is left");
         assert!(AtomicFile::create(folder.path()).is_err());
+    }
+    #[cfg(unix)]
+    #[test]
+    fn permissions_and_links_survive() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("deep")).unwrap();
+        fs::write(at("deep/secret"), "old").unwrap();
+        fs::set_permissions(at("deep/secret"), PermissionsExt::from_mode(0o600)).unwrap();
+        symlink("deep/secret", at("link")).unwrap();
+        symlink("deep/new", at("dangling")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        write_text(&at("link"), "new").unwrap();
+        write_text(&at("dangling"), "new").unwrap();
+        assert!(at("link").is_symlink() && at("dangling").is_symlink());
+        assert_eq!(fs::read_to_string(at("deep/secret")).unwrap(), "new");
+        assert_eq!(fs::read_to_string(at("deep/new")).unwrap(), "new");
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode("deep/secret"), 0o600);
+        write_text(&at("usual"), "new").unwrap();
+        fs::write(at("theirs"), "").unwrap();
+        assert_eq!(mode("usual"), mode("theirs"));
+        assert!(write_text(&at("loop"), "new").is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_and_pipes_are_written_through() {
+        use std::os::unix::fs::FileTypeExt;
+        write_text(Path::new("/dev/null"), "nothing").unwrap();
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+        assert!(write_text(Path::new("/dev/full"), "too much").is_err());
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || fs::read_to_string(pipe).unwrap())
+        };
+        write_text(&pipe, "through").unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

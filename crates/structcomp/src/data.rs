@@ -42,6 +42,7 @@ use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
+pub use bytes::read_text;
 pub use ids::NodeIds;
 pub use labels::Labels;
 pub use splits::{PAPER_TRAIN_PER_CLASS, Split, SplitSet};
@@ -210,7 +211,10 @@ pub struct Table {
 
 /// Reads a table: npy, npz of NumPy or scipy, Matrix Market, Parquet, CSV or TSV.
 pub fn open_table(path: impl AsRef<Path>, options: &Options) -> Result<Table> {
-    let table = table::files::open_features(path.as_ref(), options)?;
+    let path = path.as_ref();
+    let table = table::files::open_features(path, options)?;
+    let columns = table.features.as_ref().map_or(0, Features::cols);
+    options.budget.check_columns(columns).map_err(|error| error.within(path))?;
     Ok(Table { ids: table.ids.unwrap_or_default(), features: table.features, labels: table.labels })
 }
 
@@ -263,6 +267,12 @@ fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
         });
     }
     let head = FileHead { budget: options.budget, ..FileHead::of(path)? };
+    if head.is_json() {
+        return Err(Error::format(
+            path,
+            "is JSON, which is not read as a graph; specify the format if it is another",
+        ));
+    }
     FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
         let what = match head.names.is_empty() {
             true => "has an unrecognised format; specify the format, or see docs/reference/formats.md",
@@ -289,6 +299,7 @@ impl Dataset {
             }
             EdgeSource::Raw(raw) => {
                 let resolved = raw.resolve(nodes)?;
+                options.budget.check_nodes(resolved.nodes)?;
                 let (graph, mut repairs) = resolved.edges.build(resolved.nodes)?;
                 repairs.unknown_ids = resolved.unknown;
                 repairs.listed += resolved.unknown;
@@ -306,7 +317,10 @@ impl Dataset {
             true => Ok(()),
             false => Err(Error::Input(format!("{what} have {rows} rows but the graph has {nodes} nodes"))),
         };
-        features.as_ref().map_or(Ok(()), |features| check("features", features.rows()))?;
+        features.as_ref().map_or(Ok(()), |features| {
+            options.budget.check_columns(features.cols())?;
+            check("features", features.rows())
+        })?;
         labels.as_ref().map_or(Ok(()), |labels| check("labels", labels.nodes()))?;
         if options.strict
             && let Some(said) = repairs.describe(graph.edges() as u64)

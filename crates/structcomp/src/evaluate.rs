@@ -21,6 +21,7 @@ pub use probe::{Mlp, Probe, Softmax};
 pub use regression::LogisticCv;
 pub use verdict::Verdict;
 
+use crate::guard::still_wanted;
 use crate::{Error, Features, Labels, Result, Seed, Split, SplitSet};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,8 @@ fn over_splits<T: Send>(
         return Err(Error::Input(format!("'{}' has no splits", splits.name)));
     }
     let run = |(number, split): (usize, &Split)| {
-        SplitNodes::of(split, labels)
+        still_wanted()
+            .and_then(|()| SplitNodes::of(split, labels))
             .and_then(&run)
             .map_err(|error| Error::Input(format!("split {} of '{}': {error}", number + 1, splits.name)))
     };

@@ -18,7 +18,7 @@ pub(crate) use normalize::{normalized, normalized_adjacency, normalized_with_sel
 pub use propagate::{Normalization, Propagation};
 pub use repairs::Repairs;
 
-use crate::matrix::Buffer;
+use crate::matrix::{Buffer, MappedFile};
 use crate::{Error, Result, random::mix};
 use rayon::prelude::*;
 
@@ -67,6 +67,22 @@ impl Graph {
         let graph = Self { offsets, targets, weights };
         graph.check()?;
         Ok(graph)
+    }
+
+    /// The files it is mapped from.
+    pub(crate) fn mapped(&self) -> Vec<&MappedFile> {
+        let weights = self.weights.as_ref().and_then(Buffer::file);
+        self.offsets.file().into_iter().chain(self.targets.file()).chain(weights).collect()
+    }
+
+    /// The same graph in memory that nobody else can change, checked again if it had to be copied.
+    #[cfg(feature = "metis")]
+    pub(crate) fn owned(&self) -> Result<Self> {
+        if self.offsets.is_owned() && self.targets.is_owned() {
+            return Ok(self.clone());
+        }
+        let weights = self.weights.as_ref().map(|weights| weights.to_vec().into());
+        Self::from_csr(self.offsets.to_vec().into(), self.targets.to_vec().into(), weights)
     }
 
     /// Number of nodes.

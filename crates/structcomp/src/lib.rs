@@ -11,6 +11,7 @@ pub mod evaluate;
 #[cfg(fuzzing)]
 pub mod fuzz;
 pub mod graph;
+mod guard;
 pub mod matrix;
 pub mod memory;
 pub mod model;
@@ -35,6 +36,7 @@ pub use encoder::EncoderKind;
 pub use error::{Error, Result};
 pub use evaluate::{Controls, Probe};
 pub use graph::{EdgeList, Graph, Normalization, Propagation};
+pub use guard::{heed, silence_caught_panics};
 pub use matrix::{Csr, Dense, Features};
 pub use memory::Budget;
 pub use model::Model;

@@ -18,6 +18,7 @@ mod symmetric;
 pub(crate) mod tall;
 mod tiles;
 
+pub(crate) use buffer::open_file;
 pub use buffer::{Buffer, MappedFile};
 pub(crate) use columns::{column_moments, column_sums, mean_and_variance};
 pub use csr::Csr;

@@ -17,6 +17,9 @@ pub struct Budget {
     pub bytes: u64,
 }
 
+/// What the commands take for every node, edges or not: row starts, degrees, ids, clusters.
+const BYTES_PER_NODE: u64 = 56;
+
 impl Default for Budget {
     /// Three quarters of the machine's memory, or 8 GiB if that is unknown.
     fn default() -> Self {
@@ -32,6 +35,17 @@ impl Budget {
             return Ok(());
         }
         Err(Error::Memory { what: what.to_owned(), need, budget: self.bytes })
+    }
+
+    /// Fails if a graph of so many nodes is more than can be worked with. A few bytes of a file can claim any number.
+    pub fn check_nodes(&self, nodes: usize) -> Result<()> {
+        self.check_items(&format!("a graph of {nodes} nodes"), nodes as u64, BYTES_PER_NODE)
+    }
+
+    /// The same for features in so many columns, of which each thread may hold a row.
+    pub fn check_columns(&self, columns: usize) -> Result<()> {
+        let rows = 4 + rayon::current_num_threads() as u64;
+        self.check_items(&format!("rows of {columns} columns"), columns as u64, 4 * rows)
     }
 
     /// [`check`](Self::check) for `count` items of `size` bytes, without overflow.

@@ -10,6 +10,7 @@ mod npy;
 mod parquet;
 mod text;
 
+pub use crate::atomic::{FileSet, FolderLock, check_writable, discard_unfinished, write_text};
 pub use clusters::write_clusters;
 pub use edges::write_edges;
 pub use export::Export;
@@ -131,13 +132,6 @@ impl<'a> MatrixWriter<'a> {
     fn wrong(&self, what: String) -> Error {
         Error::Input(format!("cannot write {}: {what}", self.path.display()))
     }
-}
-
-/// Writes a text file atomically.
-pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    file.write(text.as_bytes())?;
-    file.commit()
 }
 
 fn check_rows(what: &str, given: Option<usize>, rows: usize) -> Result<()> {

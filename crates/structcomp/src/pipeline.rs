@@ -11,6 +11,7 @@ pub use fitted::{Fitted, Seconds, TrainedOn};
 pub use new_nodes::NewNodes;
 
 use crate::encoder::FittedEncoder;
+use crate::guard::while_unchanged;
 use crate::memory::give_back_memory;
 use crate::model::{OwnObjective, Solved};
 use crate::sample::Inputs;
@@ -122,7 +123,11 @@ impl StructComp {
     }
 
     /// Trains on a dataset, with callbacks.
-    pub fn fit_with(&self, data: &Dataset, mut hooks: Hooks<'_>) -> Result<Fitted> {
+    pub fn fit_with(&self, data: &Dataset, hooks: Hooks<'_>) -> Result<Fitted> {
+        while_unchanged(&data.graph, data.features.as_ref(), || self.stages(data, hooks))
+    }
+
+    fn stages(&self, data: &Dataset, mut hooks: Hooks<'_>) -> Result<Fitted> {
         let mut seconds = Seconds::default();
         let mut stage = |stage| hooks.on_stage.iter_mut().for_each(|on_stage| on_stage(stage));
 

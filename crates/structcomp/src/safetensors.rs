@@ -1,7 +1,8 @@
 //! Named arrays of numbers in a safetensors file, with a note of ours on what they are.
 
 use crate::atomic::AtomicFile;
-use crate::{Error, Result};
+use crate::data::bytes::read_file;
+use crate::{Budget, Error, Result};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Serialize, de::DeserializeOwned};
 use std::borrow::Cow;
@@ -73,7 +74,7 @@ pub(crate) struct Tensors {
 
 impl Tensors {
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        Self::parse(path, std::fs::read(path).map_err(Error::io(path))?)
+        Self::parse(path, read_file(path, &Budget::default())?)
     }
 
     /// The contents of a file called `path` in messages.

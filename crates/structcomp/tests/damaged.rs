@@ -474,7 +474,9 @@ fn wide_sparse_rows_are_not_made_dense() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("wide.npz");
     std::fs::write(&path, gnn_benchmark_with(Stored, "attr_shape", wide)).unwrap();
-    let options = Options { budget: BUDGET, ..Options::default() };
+    let refused = data::open(&path, &Options { budget: BUDGET, ..Options::default() }).unwrap_err();
+    assert!(refused.to_string().contains("rows of 4000000000 columns"), "{refused}");
+    let options = Options { budget: Budget { bytes: 1 << 50 }, ..Options::default() };
     let wide = data::open(&path, &options).unwrap();
     assert_eq!(wide.features.as_ref().unwrap().cols(), 4_000_000_000);
     let prepared = |feature_norm| {
@@ -484,4 +486,24 @@ fn wide_sparse_rows_are_not_made_dense() {
     assert_eq!(prepared(FeatureNorm::RowL2).unwrap(), 4_000_000_000);
     let error = prepared(FeatureNorm::Standardize).unwrap_err().to_string();
     assert!(error.contains("standardised features") && error.contains("44.7 GiB"), "{error}");
+}
+
+/// Numbers of nodes and columns that a few bytes claim.
+#[test]
+fn claims_of_a_few_bytes_must_fit_the_memory_limit() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("claim.mtx");
+    let options = Options { budget: Budget { bytes: 1150 << 20 }, ..Options::default() };
+    let claim = |sizes: &str| {
+        std::fs::write(&path, format!("%%MatrixMarket matrix coordinate pattern general\n{sizes}\n1 2\n"))
+            .unwrap();
+    };
+    claim("100000000 100000000 1");
+    let error = data::open(&path, &options).unwrap_err().to_string();
+    assert!(error.contains("claim.mtx: a graph of 100000000 nodes needs"), "{error}");
+    claim("40 2000000000 1");
+    let error = data::open_table(&path, &options).unwrap_err().to_string();
+    assert!(error.contains("claim.mtx: rows of 2000000000 columns needs"), "{error}");
+    let wide = structcomp::Csr::new(1 << 40, vec![0, 0], vec![], vec![]).unwrap_err().to_string();
+    assert!(wide.contains("more than the 2^32 supported"), "{wide}");
 }

@@ -81,6 +81,8 @@ impl Case {
             base_url: Some(self.server.url()),
             connect_timeout: Duration::from_secs(1),
             stall_timeout: Duration::from_millis(400),
+            least_rate: 0,
+            most_bytes: 1 << 20,
             retries: 2,
             pause: Duration::from_millis(10),
         }
@@ -141,6 +143,28 @@ fn an_interrupted_download_resumes() {
     assert_eq!(requests[1].header("range"), Some("bytes=10-"));
     assert_eq!(requests[1].header("if-range"), Some("\"v1\""));
     assert_eq!(requests.len(), 2);
+}
+
+#[test]
+fn a_transfer_that_hardly_moves_is_given_up() {
+    let case = Case::new(vec![Answer::Slow]);
+    // Four bytes in 60 milliseconds.
+    let options = FetchOptions {
+        stall_timeout: Duration::from_millis(100),
+        least_rate: 10_000,
+        retries: 1,
+        ..case.options()
+    };
+    let error = fetch(&case.dataset, case.folder.path(), &options, &mut |_| {}).unwrap_err().to_string();
+    assert!(error.contains("too slow"), "{error}");
+}
+
+#[test]
+fn a_body_without_end_stops_and_leaves_nothing() {
+    let case = Case::unrecorded(vec![Answer::Unsized(vec![7; 3 << 20])]);
+    let error = case.fetch().unwrap_err().to_string();
+    assert!(error.contains("more than 1048576 bytes"), "{error}");
+    assert_eq!(case.held(), [""; 0]);
 }
 
 #[test]

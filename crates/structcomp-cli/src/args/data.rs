@@ -99,7 +99,9 @@ impl Reading {
         if self.features.is_some() || self.labels.is_some() {
             return self.load_files(Path::new(data), common);
         }
-        Ok(data::load(data, &common.data_dir()?, common.seed(), &self.options(common))?)
+        // Only named datasets need the folder, which is not known everywhere.
+        let folder = data::named::find(data).map_or(Ok(PathBuf::new()), |_| common.data_dir())?;
+        Ok(data::load(data, &folder, common.seed(), &self.options(common))?)
     }
 
     fn load_files(&self, edges: &Path, common: &EveryCommand) -> Result<Dataset> {

@@ -3,6 +3,7 @@
 use crate::terminal;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::path::PathBuf;
 use structcomp::{Budget, Seed, data};
 
@@ -10,13 +11,13 @@ use structcomp::{Budget, Seed, data};
 #[command(next_help_heading = "General")]
 pub(crate) struct EveryCommand {
     /// Folder of the named datasets [default: the user's data folder]
-    #[arg(long, value_name = "DIR", env = "STRUCTCOMP_DATA", hide_env_values = true)]
+    #[arg(long, value_name = "DIR", env = "STRUCTCOMP_DATA", hide_env_values = true, value_parser = any_path())]
     data_dir: Option<PathBuf>,
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Number of threads; results do not depend on it [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Memory limit for reading data, such as 800M or 6G [default: 3/4 of the machine's memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -63,8 +64,14 @@ impl EveryCommand {
 
     /// The folder of the named datasets.
     pub(crate) fn data_dir(&self) -> Result<PathBuf> {
-        Ok(self.data_dir.clone().map_or_else(data::named::default_folder, Ok)?)
+        let given = self.data_dir.clone().filter(|folder| !folder.as_os_str().is_empty());
+        Ok(given.map_or_else(data::named::default_folder, Ok)?)
     }
+}
+
+/// Paths that may be empty, as an environment variable can be.
+fn any_path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// `800M`, `6G`, `1.5GiB` or plain bytes; units are powers of 1024.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use structcomp::data::DataSummary;
 use structcomp::evaluate::Control;
 use structcomp::memory::peak_rss_bytes;
-use structcomp::output::{MatrixLayout, MatrixWriter};
+use structcomp::output::{MatrixLayout, MatrixWriter, check_writable};
 use structcomp::{Dataset, Dense, Fitted};
 
 #[derive(Args)]
@@ -67,6 +67,7 @@ struct EmbedSeconds {
 impl Embed {
     pub(crate) fn run(&self) -> Result<()> {
         self.common.start()?;
+        check_writable(&self.out)?;
         let report = match (&self.weights, &self.untrained) {
             (Some(weights), _) => self.with_model(weights)?,
             (None, name) => self.without_training(Control::named(name.as_deref().unwrap_or_default())?)?,

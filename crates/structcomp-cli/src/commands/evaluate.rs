@@ -36,7 +36,7 @@ pub(crate) struct Evaluate {
     #[arg(long, value_name = "SPLITS", default_value = "random20")]
     splits: String,
     /// Number of random splits [default: 50], or of runs of mlp and softmax on a single split [default: 10]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: Option<u32>,
     /// Also compare k-means clusters with the classes
     #[arg(long)]

@@ -27,7 +27,7 @@ pub(crate) struct Info {
     #[arg(long, value_name = "SPLITS")]
     splits: Option<String>,
     /// Number of random splits
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     #[command(flatten)]
     preparing: Preparing,

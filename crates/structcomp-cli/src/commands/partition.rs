@@ -12,7 +12,7 @@ use std::{
     time::Instant,
 };
 use structcomp::memory::peak_rss_bytes;
-use structcomp::output::write_clusters;
+use structcomp::output::{check_writable, write_clusters};
 use structcomp::partition::{Gap, METHODS, Refine, read_node_weights};
 use structcomp::{Dataset, Partitioning, Quality};
 use structcomp_reproduce::Picture;
@@ -126,6 +126,7 @@ struct PartitionSeconds {
 impl Partition {
     pub(crate) fn run(&self) -> Result<()> {
         self.common.start()?;
+        [&self.out, &self.plot].into_iter().flatten().try_for_each(check_writable)?;
         let started = Instant::now();
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
         let mut dataset = self.input.load(&self.common)?;

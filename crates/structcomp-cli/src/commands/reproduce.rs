@@ -1,14 +1,15 @@
 //! `structcomp reproduce`: reruns a table or figure of the paper.
 
-use super::{run::can_write, training::interrupts};
 use crate::{
     args::EveryCommand,
+    signals,
     terminal::{self, Interrupted, grouped},
 };
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use structcomp::output::{FolderLock, check_writable};
 use structcomp_reproduce::{Event, Experiment, Mode, Plan, Report, Reproduction, Tally, measure};
 
 #[derive(Args)]
@@ -33,7 +34,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: u32,
     /// Splits per seed
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Only cells whose name contains this, such as cora, grace or cora/grace
     #[arg(long, value_name = "TEXT")]
@@ -108,13 +109,9 @@ impl Reproduce {
             measure_command: vec![std::env::current_exe()?.into(), "measure-training".into()],
         }
         .plan()?;
-        can_write(&self.out)?;
-        if let Some(path) = &self.markdown {
-            if path.is_dir() {
-                bail!("--markdown {} is a folder; expected a file", path.display());
-            }
-            can_write(path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")))?;
-        }
+        let _lock = FolderLock::of(&self.out)?;
+        check_writable(self.out.join("results.json"))?;
+        self.markdown.as_ref().map_or(Ok(()), check_writable)?;
         self.say(&plan);
         let tally = self.work(&plan)?;
         let report = Report::read(&self.out)?;
@@ -160,7 +157,7 @@ impl Reproduce {
     }
 
     fn work(&self, plan: &Plan) -> Result<Tally> {
-        let stop = interrupts()?;
+        let stop = signals::asked_to_stop();
         let bar = terminal::progress(self.common.quiet, (1e3 * plan.expected_seconds()) as u64, false);
         let tally = plan.run(stop, |event| match event {
             Event::Started(cell) => bar.set_message(cell.name()),

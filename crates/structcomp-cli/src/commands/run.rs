@@ -9,7 +9,7 @@ use super::splits;
 use super::training::TrainingFlags;
 use crate::{
     args::{EveryCommand, Input},
-    terminal::{self, Interrupted, Lap, grouped},
+    terminal::{self, Interrupted, Lap, grouped, listed},
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -17,7 +17,7 @@ use report::{LinkReport, RunReport, RunSeconds};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use structcomp::evaluate::{Diagnostics, HeldOut};
-use structcomp::output::write_text;
+use structcomp::output::{FileSet, write_text};
 use structcomp::{Controls, Dataset, Features, Fitted, SplitSet};
 
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "SPLITS", default_value = "random20", help_heading = "Evaluation")]
     splits: String,
     /// Number of random splits
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=100_000), help_heading = "Evaluation")]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=1000), help_heading = "Evaluation")]
     runs: u32,
     /// Link prediction: hold out a share of the edges before partitioning and training, and tell them from
     /// non-edges by cosine similarity [default share: 0.1]
@@ -58,6 +58,13 @@ pub(crate) struct Run {
     common: EveryCommand,
 }
 
+const EMBEDDING: &str = "embedding.npy";
+const WEIGHTS: &str = "weights.safetensors";
+const PAGE: &str = "report.html";
+const REPORT: &str = "run.json";
+/// The report has the checksums of the others.
+const FILES: [&str; 4] = [EMBEDDING, WEIGHTS, PAGE, REPORT];
+
 /// What is read before training.
 struct RunInput {
     dataset: Dataset,
@@ -77,6 +84,7 @@ impl Run {
     pub(crate) fn run(&self) -> Result<()> {
         self.common.start()?;
         self.check()?;
+        let out = self.out.as_ref().map(|out| FileSet::create(out, &FILES)).transpose()?;
         let started = Instant::now();
         let mut lap = Lap::default();
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
@@ -90,29 +98,35 @@ impl Run {
         lap.time();
         spinner.set_message("embedding the graph".to_owned());
         let embedding = fitted.embed(&dataset)?;
-        if let Some(out) = &self.out {
-            write_embedding(&out.join("embedding.npy"), &embedding, &dataset)?;
-            fitted.save(out.join("weights.safetensors"))?;
+        if let Some(out) = &out {
+            out.start()?;
+            write_embedding(&out.file(EMBEDDING), &embedding, &dataset)?;
+            fitted.save(out.file(WEIGHTS))?;
         }
         let embed = lap.time();
         spinner.set_message("evaluating the embedding".to_owned());
         let embedding = Features::Dense(embedding);
-        let findings = self.evaluate(&fitted, &dataset, &embedding, splits.as_ref(), held_out.as_ref())?;
+        let findings = match fitted.interrupted {
+            true => Ok(Findings::default()),
+            false => self.evaluate(&fitted, &dataset, &embedding, splits.as_ref(), held_out.as_ref()),
+        };
+        let findings = findings.with_context(|| kept(out.as_ref()))?;
         let evaluate = lap.time();
 
         let total = started.elapsed().as_secs_f64();
         let seconds = RunSeconds { load, stages: fitted.seconds, embed, evaluate, total };
-        let report = RunReport::new(&fitted, &dataset, findings, seconds)?;
-        if let Some(out) = &self.out {
-            write_text(out.join("run.json"), &serde_json::to_string_pretty(&report)?)?;
-            page::of(&report, &fitted, &dataset, &embedding).write(out.join("report.html"))?;
+        let mut report = RunReport::new(&fitted, &dataset, findings, seconds)?;
+        let checkpoint = self.training.written(checkpoint.as_deref()).map(Path::to_owned);
+        let written = out.iter().flat_map(FileSet::written).chain(checkpoint).collect();
+        if let Some(out) = out.filter(|_| !fitted.interrupted) {
+            page::of(&report, &fitted, &dataset, &embedding).write(out.file(PAGE))?;
+            report.files = Some(out.checksums()?);
+            write_text(out.file(REPORT), &serde_json::to_string_pretty(&report)?)?;
+            out.commit()?;
         }
         spinner.finish_and_clear();
         self.common.print(&report, || report.text())?;
-        let files = ["embedding.npy", "weights.safetensors", "run.json", "report.html"];
-        let files = self.out.iter().flat_map(|out| files.map(|file| out.join(file)));
-        let checkpoint = self.training.written(checkpoint.as_deref()).map(Path::to_owned);
-        Interrupted::check(&fitted, files.chain(checkpoint))
+        Interrupted::check(&fitted, written)
     }
 
     /// Fails now, and not after minutes of training.
@@ -123,7 +137,7 @@ impl Run {
         if self.out.is_none() && self.training.uses_checkpoints() {
             bail!("checkpoints are written to the folder of --out; add it");
         }
-        self.out.as_deref().map_or(Ok(()), can_write)
+        Ok(())
     }
 
     fn load(&self) -> Result<RunInput> {
@@ -173,11 +187,10 @@ impl Run {
     }
 }
 
-/// Fails if a folder cannot be written to; makes it if it does not exist.
-pub(super) fn can_write(folder: &Path) -> Result<()> {
-    let probe = folder.join(format!(".structcomp-{}", std::process::id()));
-    std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::File::create_new(&probe))
-        .and_then(|_| std::fs::remove_file(&probe))
-        .with_context(|| format!("cannot write to {}", folder.display()))
+/// What an error after training leaves for the user.
+fn kept(out: Option<&FileSet>) -> String {
+    match out.map(FileSet::written).as_deref() {
+        None | Some([]) => "the embedding cannot be evaluated".into(),
+        Some(files) => format!("the embedding cannot be evaluated; wrote {}", listed(files)),
+    }
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use std::path::Path;
 use structcomp::data::PAPER_TRAIN_PER_CLASS;
-use structcomp::{Dataset, Seed, SplitSet};
+use structcomp::{Budget, Dataset, Seed, SplitSet};
 
 /// Random splits, splits of the dataset, or those of a file.
 pub(super) fn choose(dataset: &Dataset, which: &str, runs: usize, seed: Seed) -> Result<SplitSet> {
@@ -12,6 +12,8 @@ pub(super) fn choose(dataset: &Dataset, which: &str, runs: usize, seed: Seed) ->
         return Ok(set.clone());
     }
     if which == "random20" {
+        let (nodes, splits) = (dataset.graph.nodes() as u64, runs as u64);
+        Budget::default().check_items(&format!("{runs} splits of {nodes} nodes"), splits * nodes, 4)?;
         return Ok(SplitSet::random(labels, PAPER_TRAIN_PER_CLASS, runs, seed));
     }
     if !Path::new(which).exists() {

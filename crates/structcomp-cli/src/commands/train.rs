@@ -1,6 +1,5 @@
 //! `structcomp train`: train a model and save it.
 
-use super::run::can_write;
 use super::trained::{ClusterReport, EpochReport};
 use super::training::TrainingFlags;
 use crate::{
@@ -14,6 +13,7 @@ use std::path::{Path, PathBuf};
 use structcomp::Training;
 use structcomp::data::DataSummary;
 use structcomp::memory::peak_rss_bytes;
+use structcomp::output::check_writable;
 
 #[derive(Args)]
 #[command(args_override_self = true, mut_arg("data", Input::required))]
@@ -69,12 +69,17 @@ impl Train {
         let load = lap.time();
         let checkpoint = self.out.with_extension("checkpoint.safetensors");
         let fitted = self.training.fit(&model, &dataset, Some(&checkpoint), &spinner)?;
-        fitted.save(&self.out)?;
+        // What is not finished replaces nothing.
+        let out = match fitted.interrupted {
+            true => self.out.with_extension("unfinished.safetensors"),
+            false => self.out.clone(),
+        };
+        fitted.save(&out)?;
         let report = TrainReport {
             data: dataset.summary()?.data,
             partition: ClusterReport::of(&fitted, &dataset)?,
             train: EpochReport::of(&fitted),
-            out: self.out.clone(),
+            out,
             seconds: TrainSeconds { load, stages: fitted.seconds },
             peak_rss_bytes: peak_rss_bytes(),
             seed: self.common.seed().0,
@@ -85,7 +90,7 @@ impl Train {
         spinner.finish_and_clear();
         self.common.print(&report, || report.text())?;
         let checkpoint = self.training.written(Some(&checkpoint)).map(Path::to_owned);
-        Interrupted::check(&fitted, [self.out.clone()].into_iter().chain(checkpoint))
+        Interrupted::check(&fitted, [report.out].into_iter().chain(checkpoint).collect())
     }
 
     /// Fails now, and not after training, if the file cannot be written.
@@ -93,7 +98,7 @@ impl Train {
         if self.out.extension().is_none_or(|end| end != "safetensors") {
             bail!("--out {}: expected a name that ends in .safetensors", self.out.display());
         }
-        can_write(self.out.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")))
+        Ok(check_writable(&self.out)?)
     }
 }
 

@@ -29,9 +29,9 @@ pub(super) struct EpochReport {
     /// How far training had got after each epoch, by a measure that needs no labels.
     settled: Vec<f64>,
     pub(super) seconds_per_epoch: f64,
-    /// Whether Ctrl-C ended training before it was done.
+    /// Whether a signal ended training before it was done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) interrupted: bool,
+    interrupted: bool,
 }
 
 impl ClusterReport {

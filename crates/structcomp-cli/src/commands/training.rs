@@ -3,8 +3,6 @@
 mod fit;
 mod set;
 
-pub(super) use fit::interrupts;
-
 use super::partition::method_or_file;
 use crate::args::{EveryCommand, Preparing, one_of};
 use anyhow::{Result, bail};

@@ -8,6 +8,7 @@
 mod convert;
 mod errors;
 mod evaluate;
+mod files;
 mod help;
 mod info;
 mod interrupt;
@@ -78,6 +79,9 @@ fn folder() -> tempfile::TempDir {
     write(folder.path(), "edges.txt", "# mine\n1 2\n2 1\n1 2\n2 3\n3 2\n3 3\n9 1\n");
     folder
 }
+
+/// Makes a graph that is embedded and evaluated in a moment.
+const SMALL: &str = "generate demo --nodes 300 --edges 900 --words 40 --out small";
 
 /// The published datasets.
 fn published() -> Option<PathBuf> {

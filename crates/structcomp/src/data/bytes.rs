@@ -1,6 +1,6 @@
 //! Contents of files, decompressed if necessary, and the first bytes for format detection.
 
-use crate::matrix::MappedFile;
+use crate::matrix::{MappedFile, open_file};
 use crate::{Budget, Error, Result};
 use std::{
     io::Read,
@@ -45,6 +45,22 @@ pub(crate) fn read_all(source: impl Read, path: &Path, budget: &Budget) -> Resul
         .map_err(|error| Error::format(path, format!("cannot be decompressed: {error}")))?;
     budget.check(&format!("{}, decompressed,", path.display()), bytes.len() as u64)?;
     Ok(bytes)
+}
+
+/// The contents of a file as they are, up to the memory limit.
+pub(crate) fn read_file(path: &Path, budget: &Budget) -> Result<Vec<u8>> {
+    let file = open_file(path)?;
+    budget.check(&path.display().to_string(), file.metadata().map_err(Error::io(path))?.len())?;
+    let mut bytes = Vec::new();
+    file.take(budget.bytes).read_to_end(&mut bytes).map_err(Error::io(path))?;
+    Ok(bytes)
+}
+
+/// The contents of a text file, up to the memory limit. Pipes and devices are errors.
+pub fn read_text(path: impl AsRef<Path>, budget: &Budget) -> Result<String> {
+    let path = path.as_ref();
+    let invalid = |_| Error::format(path, "is not valid UTF-8 text");
+    String::from_utf8(read_file(path, budget)?).map_err(invalid)
 }
 
 fn decoder<'a>(bytes: &'a [u8]) -> Option<Box<dyn Read + 'a>> {
@@ -94,6 +110,13 @@ impl FileHead {
     /// Whether a folder contains this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.binary_search_by(|held| held.as_str().cmp(name)).is_ok()
+    }
+
+    /// Whether this looks like a JSON file; ids do not start like one.
+    pub(crate) fn is_json(&self) -> bool {
+        let text = self.bytes.trim_ascii_start();
+        let list = text.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+        self.is_text() && (text.starts_with(b"{") || matches!(list, Some([b'{' | b'[' | b'"', ..])))
     }
 
     /// Whether this is a text file, judging by the first bytes.

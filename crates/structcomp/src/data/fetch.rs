@@ -18,6 +18,11 @@ pub struct FetchOptions {
     pub connect_timeout: Duration,
     /// How long a transfer may make no progress before it counts as interrupted.
     pub stall_timeout: Duration,
+    /// Bytes per second, over each stall timeout, below which a transfer counts as interrupted and as one without
+    /// progress.
+    pub least_rate: u64,
+    /// The largest download of a file whose size is not known before.
+    pub most_bytes: u64,
     /// Number of retries without progress in between.
     pub retries: u32,
     /// Pause before the first retry; it doubles each time.
@@ -30,6 +35,8 @@ impl Default for FetchOptions {
             base_url: None,
             connect_timeout: Duration::from_secs(20),
             stall_timeout: Duration::from_secs(60),
+            least_rate: 1 << 10,
+            most_bytes: 64 << 30,
             retries: 4,
             pause: Duration::from_secs(1),
         }
@@ -170,15 +177,20 @@ mod online {
             Ok(())
         }
 
-        /// An archive that is already in the folder is not downloaded again.
+        /// An archive that is already in the folder is not downloaded again. One that was downloaded and is refused is
+        /// deleted, so that it is not in the way of the next attempt.
         fn take_from(&mut self, archive: &File) -> Result<()> {
-            if self.is_wanted(archive)? {
+            let is_ours = self.is_wanted(archive)?;
+            if is_ours {
                 self.download(archive)?;
             }
             let path = archive.path_in(&self.folder);
             let needed: Vec<&File> = self.dataset.files.iter().filter(|file| !file.optional).collect();
-            unpack::unpack(&path, &self.folder, &needed, self.progress)?;
-            fs::remove_file(&path).map_err(Error::io(&path))
+            let unpacked = unpack::unpack(&path, &self.folder, &needed, self.progress);
+            if unpacked.is_ok() || (is_ours && matches!(unpacked, Err(Error::Format { .. }))) {
+                fs::remove_file(&path).map_err(Error::io(&path))?;
+            }
+            unpacked
         }
 
         fn missing(&self) -> Vec<&File> {

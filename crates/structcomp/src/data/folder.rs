@@ -11,7 +11,9 @@ pub(crate) use array_writer::ArrayWriter;
 pub(crate) use writer::FolderWriter;
 
 use super::Format;
-use crate::{Dataset, Error, Features, Labels, Result};
+use super::bytes::read_text;
+use crate::atomic::write_text;
+use crate::{Budget, Dataset, Error, Features, Labels, Result};
 use ids::IdKind;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -94,7 +96,7 @@ impl Manifest {
             version: u32,
         }
         let path = folder.join(MANIFEST);
-        let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
+        let text = read_text(&path, &Budget::default())?;
         let wrong = |error: serde_json::Error| Error::format(&path, error.to_string());
         let kind: Kind = serde_json::from_str(&text).map_err(wrong)?;
         if kind.format != FORMAT.name || kind.version != VERSION {
@@ -127,15 +129,11 @@ impl Dataset {
             manifest.splits = true;
             let text =
                 serde_json::to_string(&self.splits).map_err(|error| Error::Input(error.to_string()))?;
-            write(&writer.file(SPLITS), text.as_bytes())?;
+            write_text(writer.file(SPLITS), &text)?;
         }
         manifest.ids = ids::save(&writer.file(IDS), &self.ids)?;
         writer.finish(&manifest)
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    std::fs::write(path, bytes).map_err(Error::io(path))
 }
 
 fn save_features(writer: &FolderWriter, features: &Features) -> Result<FeatureFiles> {

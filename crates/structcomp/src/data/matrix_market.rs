@@ -37,8 +37,7 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
     if rows > MAX_NODES {
         return Err(Error::format(path, format!("has {rows} nodes, more than the 2^31 supported")));
     }
-    // A short file may claim many nodes, and each takes a row start and a count.
-    options.budget.check_items(&format!("a graph of {rows} nodes"), rows as u64, 12)?;
+    options.budget.check_nodes(rows)?;
     let edges = match (matrix.layout, matrix.has_values && options.weights) {
         (MarketLayout::Coordinate { .. }, false) => RawEdges::Small(matrix.entries(|pair, _| pair)?),
         (MarketLayout::Coordinate { .. }, true) => {

@@ -1,5 +1,6 @@
 //! Splits of the nodes into training, validation and test nodes.
 
+use super::bytes::read_text;
 use crate::{Budget, Error, Labels, Result, Seed};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -153,7 +154,7 @@ fn others(train: &[u32], labels: &Labels) -> Vec<u32> {
 }
 
 fn read_lines(path: &Path, nodes: usize) -> Result<Vec<Vec<u32>>> {
-    let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+    let text = read_text(path, &Budget::default())?;
     let mut splits = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim().is_empty() {

@@ -13,6 +13,7 @@ mod softmax;
 mod treatment;
 
 use super::{Accuracy, SplitNodes, over_splits};
+use crate::guard::still_wanted;
 use crate::random::mix;
 use crate::{Features, Labels, Result, Seed, Split, SplitSet};
 use rayon::prelude::*;
@@ -61,10 +62,11 @@ impl LogisticCv {
         });
         let treated = Treated::of(x, &nodes);
         let share = nodes.par_iter().map(|SplitNodes { train, test, .. }| {
+            still_wanted()?;
             let right = Choice::of(&treated, train).classifier().right(&treated, test);
-            100.0 * right as f64 / test.len() as f64
+            Ok(100.0 * right as f64 / test.len() as f64)
         });
-        Ok(Accuracy::over(share.collect()))
+        Ok(Accuracy::over(share.collect::<Result<_>>()?))
     }
 
     /// What the limits leave out of these splits, as a sentence; none if nothing.

@@ -6,7 +6,7 @@ compile_error!("mapped files are little-endian; this machine is not");
 use crate::{Error, Result};
 use bytemuck::Pod;
 use memmap2::Mmap;
-use std::{fmt, fs::File, marker::PhantomData, ops::Deref, path::Path, sync::Arc};
+use std::{fmt, fs::File, io, marker::PhantomData, ops::Deref, path::Path, sync::Arc, time::SystemTime};
 
 /// A read-only array of plain numbers: owned, mapped from a file, or shared with a foreign owner.
 pub struct Buffer<T> {
@@ -48,6 +48,19 @@ impl<T: Pod> Buffer<T> {
     /// The owner must return the same values every time.
     pub fn lent(owner: Arc<dyn AsRef<[T]> + Send + Sync>) -> Self {
         Self { storage: Storage::Lent(owner) }
+    }
+
+    /// The file that the array is mapped from, if it is.
+    pub(crate) fn file(&self) -> Option<&MappedFile> {
+        match &self.storage {
+            Storage::Mapped { file, .. } => Some(file),
+            Storage::Owned(_) | Storage::Lent(_) => None,
+        }
+    }
+
+    /// Whether only this program can change it.
+    pub(crate) fn is_owned(&self) -> bool {
+        matches!(self.storage, Storage::Owned(_))
     }
 
     /// Whether the array is mapped from a file.
@@ -131,30 +144,51 @@ pub struct MappedFile {
     // `None` for an empty file, which cannot be mapped.
     map: Option<Arc<Mmap>>,
     path: Arc<Path>,
+    file: Arc<File>,
+    /// Length and time of the last change when it was opened.
+    state: (u64, Option<SystemTime>),
 }
 
 impl MappedFile {
     /// Maps the file at `path`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        // Checked before opening, since opening a pipe blocks until there is a writer.
-        let about = std::fs::metadata(path).map_err(Error::io(path))?;
-        if about.is_dir() {
-            return Err(Error::format(path, "is a folder where a file was expected"));
+        let file = open_file(path)?;
+        let state = state(&file).map_err(Error::io(path))?;
+        let map = if state.0 == 0 { None } else { Some(Arc::new(map(&file, path)?)) };
+        Ok(Self { map, path: path.into(), file: Arc::new(file), state })
+    }
+
+    /// Fails if the file was written to since it was opened. One that was replaced by another is still there.
+    pub fn check_unchanged(&self) -> Result<()> {
+        match state(&self.file).map_err(Error::io(&*self.path))? == self.state {
+            true => Ok(()),
+            false => Err(Error::format(&*self.path, "was changed while it was read; run the command again")),
         }
-        if !about.is_file() {
-            return Err(Error::format(path, "is a pipe or a device; write its contents to a file first"));
-        }
-        let file = File::open(path).map_err(Error::io(path))?;
-        let about = file.metadata().map_err(Error::io(path))?;
-        let map = if about.len() == 0 { None } else { Some(Arc::new(map(&file, path)?)) };
-        Ok(Self { map, path: path.into() })
     }
 
     /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+fn state(file: &File) -> io::Result<(u64, Option<SystemTime>)> {
+    let about = file.metadata()?;
+    Ok((about.len(), about.modified().ok()))
+}
+
+/// Opens a file to read. Pipes and devices, which may block or never end, are errors.
+pub(crate) fn open_file(path: &Path) -> Result<File> {
+    // Checked before opening, since opening a pipe blocks until there is a writer.
+    let about = std::fs::metadata(path).map_err(Error::io(path))?;
+    if about.is_dir() {
+        return Err(Error::format(path, "is a folder where a file was expected"));
+    }
+    if !about.is_file() {
+        return Err(Error::format(path, "is a pipe or a device; write its contents to a file first"));
+    }
+    File::open(path).map_err(Error::io(path))
 }
 
 #[allow(unsafe_code)] // the only place that maps files; see below

@@ -24,6 +24,9 @@ impl Csr {
     ) -> Result<Self> {
         let (offsets, indices, values) = (offsets.into(), indices.into(), values.into());
         let wrong = |what: String| Err(Error::Input(format!("not a valid sparse matrix: {what}")));
+        if cols as u64 > 1 << 32 {
+            return wrong(format!("{cols} columns are more than the 2^32 supported"));
+        }
         if indices.len() != values.len() {
             return wrong(format!("{} column numbers for {} values", indices.len(), values.len()));
         }

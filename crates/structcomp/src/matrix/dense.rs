@@ -1,6 +1,6 @@
 //! Dense matrices.
 
-use super::Buffer;
+use super::{Buffer, MappedFile};
 use crate::{Error, Result};
 use rayon::prelude::*;
 
@@ -51,6 +51,11 @@ impl Dense {
     /// How many columns there are.
     pub fn cols(&self) -> usize {
         self.cols
+    }
+
+    /// The mapped file that the values lie in, if they do.
+    pub(crate) fn file(&self) -> Option<&MappedFile> {
+        self.values.file()
     }
 
     /// Whether the values lie in a mapped file.

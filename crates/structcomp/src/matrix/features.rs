@@ -1,6 +1,6 @@
 //! Node features: one row a node, dense or sparse.
 
-use super::{Csr, Dense};
+use super::{Csr, Dense, MappedFile};
 use crate::Result;
 use rayon::prelude::*;
 
@@ -23,6 +23,15 @@ impl Features {
                 Dense::new(a.rows() + b.rows(), a.cols(), values).map(Self::Dense)
             }
             (a, b) => Self::Dense(a.to_dense()).above(&Self::Dense(b.to_dense())),
+        }
+    }
+
+    /// The files they are mapped from.
+    pub(crate) fn mapped(&self) -> Vec<&MappedFile> {
+        match self {
+            Self::Dense(x) => x.file().into_iter().collect(),
+            // Only read from files.
+            Self::Sparse(_) => Vec::new(),
         }
     }
 

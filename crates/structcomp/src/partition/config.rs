@@ -4,6 +4,7 @@ use super::{
     Partition, Partitioner, affinity_gs, algebraic_jc, label_propagation, multilevel, random,
     variation_neighborhoods,
 };
+use crate::guard::while_unchanged;
 use crate::{Error, Graph, Result, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -131,7 +132,9 @@ impl Partitioning {
             return Partition::read(&self.method, graph.nodes());
         }
         let clusters = self.clusters_of(graph.nodes());
-        Ok((self.partitioner()?.partition(graph, clusters, seed)?, clusters))
+        let partitioner = self.partitioner()?;
+        let partition = while_unchanged(graph, None, || partitioner.partition(graph, clusters, seed))?;
+        Ok((partition, clusters))
     }
 
     /// Whether `method` is a file with the cluster of each node.

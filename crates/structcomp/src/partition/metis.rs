@@ -35,7 +35,7 @@ pub(super) const STRICT: Method = Method {
 /// METIS k-way partitioning or recursive bisection.
 ///
 /// METIS does not check its input: a directed edge, a self-loop or an id out of range corrupts memory. A
-/// [`Graph`] has none of these. Clusters that METIS leaves empty are removed, so there may be fewer than
+/// [`Graph`] has none of these, and one that others could change is copied first. Clusters that METIS leaves empty are removed, so there may be fewer than
 /// requested, and clusters may exceed the target balance.
 ///
 /// The paper used METIS 5.1, which gives much worse clusters of about ten nodes: its last step enforces
@@ -82,6 +82,7 @@ impl Partitioner for Metis {
         if clusters == nodes {
             return Partition::new((0..nodes as u32).collect());
         }
+        let graph = &graph.owned()?;
         let mut part = self.run(graph, clusters, weights.as_deref(), seed)?;
         if self.strict {
             strict::even_out(graph, &mut part, clusters, self.imbalance.unwrap_or(0.03), seed);

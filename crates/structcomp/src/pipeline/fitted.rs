@@ -3,6 +3,7 @@
 use super::{Mode, StructComp};
 use crate::data::NodeIds;
 use crate::encoder::{Encoder, FittedEncoder};
+use crate::guard::while_unchanged;
 use crate::plan::Plan;
 use crate::prepare::Prepared;
 use crate::solve::Solution;
@@ -87,12 +88,16 @@ impl TrainedOn {
 impl Fitted {
     /// The embedding of every node of a dataset, also of one that was not trained on.
     pub fn embed(&self, data: &Dataset) -> Result<Dense> {
-        self.encoder.embed(&data.graph, &*self.features(data)?)
+        while_unchanged(&data.graph, data.features.as_ref(), || {
+            self.encoder.embed(&data.graph, &*self.features(data)?)
+        })
     }
 
     /// The embedding block by block, in order, for one that need not be held at once.
     pub fn embed_rows(&self, data: &Dataset, sink: impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
-        self.encoder.embed_rows(&data.graph, &*self.features(data)?, sink)
+        while_unchanged(&data.graph, data.features.as_ref(), || {
+            self.encoder.embed_rows(&data.graph, &*self.features(data)?, sink)
+        })
     }
 
     /// The features of a dataset as the encoder takes them.

@@ -270,6 +270,26 @@ fn a_long_string_in_every_row_does_not_exceed_the_memory_limit() {
     assert_eq!(read(&table.sample()).unwrap().graph.nodes(), 1);
 }
 
+/// The limit counts for all columns of a row group and for all groups that are read at once.
+#[test]
+fn columns_that_are_decoded_together_share_the_memory_limit() {
+    let text = |length: usize| [&(length as u32).to_le_bytes(), &vec![b'x'; length][..]].concat();
+    let table = |length: usize| {
+        let indices = [vec![1], varint(64 << 1), vec![0]].concat();
+        let text = text(length);
+        let packed = gzip(&text);
+        let about = Struct::default().int(1, 1).int(2, PLAIN);
+        let dictionary = page(2, [text.len() as i64, packed.len() as i64], about, &packed);
+        let packed = gzip(&indices);
+        let about = values(64, DICTIONARY);
+        let data = page(0, [indices.len() as i64, packed.len() as i64], about, &packed);
+        let pages = [dictionary, data].concat();
+        Table { kind: TEXT, codec: GZIP, rows: 64, values: 64, has_dictionary: true, ..numbers(pages) }
+    };
+    table(12 << 20).refused("a row group of a Parquet file needs");
+    assert_eq!(read(&table(4 << 20).sample()).unwrap().graph.nodes(), 1);
+}
+
 #[test]
 fn a_list_larger_than_the_memory_limit_is_refused() {
     let values = 1 << 27;

@@ -51,9 +51,8 @@ fn facts(report: &RunReport, dimension: usize) -> Vec<(String, String)> {
     let RunReport { data, model, train, partition, .. } = report;
     let synthetic = if data.synthetic { " (synthetic)" } else { "" };
     let count = |count: Option<usize>| count.map_or_else(|| "none".into(), grouped);
-    let interrupted = if train.interrupted { " (interrupted)" } else { "" };
     let each = 1e3 * train.seconds_per_epoch;
-    let epochs = format!("{}{interrupted}, {each:.1} ms per epoch", grouped(train.epochs));
+    let epochs = format!("{}, {each:.1} ms per epoch", grouped(train.epochs));
     let mut facts = vec![
         ("data", format!("{}{synthetic}", data.name)),
         ("nodes", grouped(data.nodes)),

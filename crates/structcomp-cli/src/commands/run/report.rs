@@ -6,6 +6,7 @@ use crate::commands::trained::{ClusterReport, EpochReport};
 use crate::terminal::{Lines, grouped};
 use anyhow::Result;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use structcomp::data::DataSummary;
 use structcomp::evaluate::{ByControl, Diagnostics, HeldOut, LinkScore};
 use structcomp::memory::peak_rss_bytes;
@@ -30,6 +31,9 @@ pub(super) struct RunReport {
     pub(super) seed: u64,
     pub(super) threads: usize,
     pub(super) version: &'static str,
+    /// SHA-256 of the files beside the report, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) files: Option<BTreeMap<String, String>>,
 }
 
 /// How well held-out edges are told from non-edges.
@@ -98,6 +102,7 @@ impl RunReport {
             seed: fitted.settings.seed.0,
             threads: rayon::current_num_threads(),
             version: env!("CARGO_PKG_VERSION"),
+            files: None,
         })
     }
 

@@ -1,16 +1,16 @@
-//! Training with progress, checkpoints and Ctrl-C.
+//! Training with progress, checkpoints and an early end.
 
 use super::TrainingFlags;
-use anyhow::{Context, Result, anyhow, bail};
+use crate::signals;
+use anyhow::{Result, anyhow, bail};
 use indicatif::ProgressBar;
 use std::cell::Cell;
 use std::path::Path;
-use std::process;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use structcomp::{Dataset, Error, Fitted, Hooks, Stage, Stop, StructComp};
 
 impl TrainingFlags {
-    /// Trains. Ctrl-C ends training after the epoch under way, and the program at any other time.
+    /// Trains. Ctrl-C or another signal ends training after the epoch under way, and the program at any other time.
     pub(in crate::commands) fn fit(
         &self,
         model: &StructComp,
@@ -23,10 +23,12 @@ impl TrainingFlags {
             bail!("there is no checkpoint {}; leave out --resume to start over", missing.display());
         }
         let (name, epochs) = (model.training.model.name(), model.training.epochs);
-        let stop = interrupts()?;
+        // Only epochs can end early.
+        let patient = name != "solved" && epochs > 0;
+        let stop = signals::asked_to_stop();
         stop.store(true, Relaxed);
         let mut on_stage = |stage| {
-            stop.store(stage != Stage::Train, Relaxed);
+            stop.store(!patient || stage != Stage::Train, Relaxed);
             spinner.set_message(match stage {
                 Stage::Prepare => "preparing the features".to_owned(),
                 Stage::Partition => format!("partitioning with {}", model.partitioning.method),
@@ -55,8 +57,12 @@ impl TrainingFlags {
             ..Hooks::default()
         };
         let fitted = model.fit_with(dataset, hooks);
-        stop.store(true, Relaxed);
-        fitted.map_err(|error| explained(error, model, resume.filter(|_| !started.get())))
+        let too_late = stop.swap(true, Relaxed) && patient;
+        let mut fitted =
+            fitted.map_err(|error| explained(error, model, resume.filter(|_| !started.get())))?;
+        // A signal after the last epoch is not forgotten.
+        fitted.interrupted |= too_late;
+        Ok(fitted)
     }
 }
 
@@ -71,16 +77,4 @@ fn explained(error: Error, model: &StructComp, resume: Option<&Path>) -> anyhow:
         }
         _ => error.into(),
     }
-}
-
-/// Set by Ctrl-C; if it is set already, Ctrl-C ends the program at once.
-pub(in crate::commands) fn interrupts() -> Result<&'static AtomicBool> {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    ctrlc::set_handler(|| {
-        if STOP.swap(true, Relaxed) {
-            process::exit(130);
-        }
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(&STOP)
 }

@@ -12,6 +12,7 @@ use std::{
     io::{self, Read, Write},
     path::{Path, PathBuf},
     thread,
+    time::Instant,
 };
 use ureq::{Agent, Body, http::Response};
 
@@ -27,8 +28,8 @@ pub(super) fn download(
 ) -> Result<(u64, String)> {
     let url = address(file, options)?;
     let agent = agent(&url, options);
-    let mut transfer = Transfer { file, url, agent, partial: Partial::beside(target), progress };
-    transfer.run(options)?;
+    let mut transfer = Transfer { file, url, agent, partial: Partial::beside(target), options, progress };
+    transfer.run()?;
     let sha256 = transfer.check()?;
     let bytes = transfer.partial.length();
     transfer.partial.become_file(target)?;
@@ -68,6 +69,7 @@ struct Transfer<'a> {
     url: String,
     agent: Agent,
     partial: Partial,
+    options: &'a FetchOptions,
     progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
@@ -75,6 +77,8 @@ struct Transfer<'a> {
 enum Broken {
     /// Retrying may help.
     Passing(String),
+    /// The same, but what was received does not count as progress.
+    Slow(String),
     /// Retrying does not help.
     Final(Error),
 }
@@ -88,17 +92,19 @@ impl From<Error> for Broken {
 impl Transfer<'_> {
     /// Retries until the file is complete. Only attempts without progress count, so that a large file
     /// survives any number of interruptions.
-    fn run(&mut self, options: &FetchOptions) -> Result<()> {
+    fn run(&mut self) -> Result<()> {
+        let options = self.options;
         let mut reached = self.partial.length();
         let mut idle = 0;
         loop {
-            let what = match self.attempt() {
+            let (what, slow) = match self.attempt() {
                 Ok(()) => return Ok(()),
                 Err(Broken::Final(error)) => return Err(error),
-                Err(Broken::Passing(what)) => what,
+                Err(Broken::Passing(what)) => (what, false),
+                Err(Broken::Slow(what)) => (what, true),
             };
             let length = self.partial.length();
-            idle = if length > reached { 0 } else { idle + 1 };
+            idle = if length > reached && !slow { 0 } else { idle + 1 };
             reached = reached.max(length);
             if idle > options.retries {
                 return Err(self.failed(format!("{what} ({idle} attempts without progress)")));
@@ -206,38 +212,35 @@ impl Transfer<'_> {
         total: Option<u64>,
     ) -> Result<(), Broken> {
         let total = total.or(self.file.bytes);
+        let most = total.unwrap_or(self.options.most_bytes);
         let (mut body, mut done) = (body.into_reader(), start);
         let mut buffer = vec![0; 1 << 17];
+        let mut pace = Pace { since: Instant::now(), bytes: 0 };
         loop {
             let read = match body.read(&mut buffer) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(self.cut_off(done, total, &error.to_string())),
+                Err(error) => return Err(Broken::Passing(cut_off(done, total, &error.to_string()))),
             };
             if read == 0 {
                 break;
             }
             done += read as u64;
-            if total.is_some_and(|total| done > total) {
+            if done > most {
                 self.partial.remove()?;
-                let expected = total.unwrap_or_default();
-                return Err(Broken::Final(
-                    self.failed(format!("the server sent more than {expected} bytes")),
-                ));
+                return Err(Broken::Final(self.failed(format!("the server sent more than {most} bytes"))));
             }
             out.write_all(&buffer[..read]).map_err(Error::io(&self.partial.path))?;
             (self.progress)(Progress { file: &self.file.name, stage: FileStage::Download, done, total });
+            if !pace.keeps_up(read as u64, self.options) {
+                return Err(Broken::Slow(cut_off(done, total, "the transfer is too slow")));
+            }
         }
         if total.is_some_and(|total| done < total) {
-            return Err(self.cut_off(done, total, "the connection ended early"));
+            return Err(Broken::Passing(cut_off(done, total, "the connection ended early")));
         }
         out.sync_all().map_err(Error::io(&self.partial.path))?;
         Ok(())
-    }
-
-    fn cut_off(&self, done: u64, total: Option<u64>, what: &str) -> Broken {
-        let of = total.map(|total| format!(" of {}", human_bytes(total))).unwrap_or_default();
-        Broken::Passing(format!("interrupted after {}{of}: {what}", human_bytes(done)))
     }
 
     /// Verifies the complete file; a wrong one is deleted.
@@ -254,6 +257,30 @@ impl Transfer<'_> {
 
     fn failed(&self, what: String) -> Error {
         Error::Download { url: self.url.clone(), what }
+    }
+}
+
+fn cut_off(done: u64, total: Option<u64>, what: &str) -> String {
+    let of = total.map(|total| format!(" of {}", human_bytes(total))).unwrap_or_default();
+    format!("interrupted after {}{of}: {what}", human_bytes(done))
+}
+
+/// How much has arrived since the last stall timeout.
+struct Pace {
+    since: Instant,
+    bytes: u64,
+}
+
+impl Pace {
+    fn keeps_up(&mut self, more: u64, options: &FetchOptions) -> bool {
+        self.bytes += more;
+        let passed = self.since.elapsed();
+        if passed < options.stall_timeout {
+            return true;
+        }
+        let enough = self.bytes as f64 >= options.least_rate as f64 * passed.as_secs_f64();
+        *self = Self { since: Instant::now(), bytes: 0 };
+        enough
     }
 }
 

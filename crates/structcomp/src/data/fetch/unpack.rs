@@ -16,6 +16,9 @@ use zip::{ZipArchive, read::ZipFile};
 /// far below this.
 const LARGEST_RATIO: u64 = 100;
 
+/// Highest accepted number of members; each takes a moment to write.
+const MOST_MEMBERS: usize = 1000;
+
 type Zip = ZipArchive<BufReader<fs::File>>;
 
 /// A member of the archive that is safe to extract.
@@ -45,6 +48,10 @@ pub(super) fn unpack(
 }
 
 fn members(archive: &mut Zip, path: &Path, packed: u64) -> Result<Vec<Member>> {
+    if archive.len() > MOST_MEMBERS {
+        let what = format!("has {} members, more than any published dataset", archive.len());
+        return Err(Error::format(path, what));
+    }
     let mut members = Vec::new();
     let mut total = 0u64;
     for index in 0..archive.len() {
@@ -222,6 +229,14 @@ mod tests {
         writer.add_symlink("good", "/etc/passwd", SimpleFileOptions::default()).unwrap();
         let archive = writer.finish().unwrap().into_inner();
         assert!(unpacked(&archive, &["good"]).unwrap_err().to_string().contains("outside the folder"));
+    }
+
+    #[test]
+    fn too_many_members_are_refused() {
+        let names: Vec<String> = (0..1001).map(|number| format!("file{number}")).collect();
+        let members: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"1"[..])).collect();
+        let error = unpacked(&packed(&members), &["file0"]).unwrap_err();
+        assert!(error.to_string().contains("1001 members"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The file of node ids, one per line.
 
-use crate::{Error, NodeIds, Result};
+use crate::atomic::write_text;
+use crate::data::bytes::read_text;
+use crate::{Budget, Error, NodeIds, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -19,13 +21,13 @@ pub(super) fn save(path: &Path, ids: &NodeIds) -> Result<Option<IdKind>> {
         NodeIds::Numbers(numbers) => (IdKind::Numbers, numbers.iter().map(|id| format!("{id}\n")).collect()),
         NodeIds::Names(names) => (IdKind::Names, names.iter().map(|id| escape(id) + "\n").collect()),
     };
-    std::fs::write(path, text).map_err(Error::io(path))?;
+    write_text(path, &text)?;
     Ok(Some(kind))
 }
 
 /// Reads a file written by [`save`].
 pub(super) fn read(path: &Path, kind: IdKind, nodes: usize) -> Result<NodeIds> {
-    let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+    let text = read_text(path, &Budget::default())?;
     let lines = text.strip_suffix('\n').map_or_else(Vec::new, |text| text.split('\n').collect());
     if lines.len() != nodes {
         return Err(Error::format(path, format!("has {} ids for {nodes} nodes", lines.len())));

@@ -6,7 +6,11 @@ use super::{
 };
 use crate::{
     Budget, Csr, Error, Features, Graph, Labels, NodeIds, Result, Split, SplitSet,
-    data::{EdgeSource, Options, Parts, bytes::Bytes, npy},
+    data::{
+        EdgeSource, Options, Parts,
+        bytes::{Bytes, read_file},
+        npy,
+    },
 };
 use std::path::{Path, PathBuf};
 
@@ -88,7 +92,7 @@ fn read_labels(path: &Path, about: LabelFile, budget: &Budget) -> Result<Labels>
 }
 
 fn read_splits(path: &Path, nodes: usize) -> Result<Vec<SplitSet>> {
-    let bytes = std::fs::read(path).map_err(Error::io(path))?;
+    let bytes = read_file(path, &Budget::default())?;
     let sets: Vec<SplitSet> =
         serde_json::from_slice(&bytes).map_err(|error| Error::format(path, error.to_string()))?;
     for split in sets.iter().flat_map(|set| &set.splits) {

@@ -1,16 +1,16 @@
 //! Atomic writes of folders: a folder appears complete or not at all.
 
 use super::{FILES, MANIFEST, Manifest};
+use crate::atomic::{Staging, recover, write_text};
 use crate::{Error, Result};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
-use tempfile::TempDir;
 
 /// A dataset folder written under a temporary name next to the target and renamed at the end.
 pub(crate) struct FolderWriter {
-    folder: TempDir,
+    staging: Staging,
     target: PathBuf,
 }
 
@@ -18,45 +18,31 @@ impl FolderWriter {
     /// Starts writing `target`, which must not exist, be empty, or be a dataset folder without other files,
     /// which is replaced.
     pub(crate) fn create(target: &Path) -> Result<Self> {
-        check_target(target)?;
+        // A link to a folder stays one.
+        let target = match target.is_symlink() {
+            true => target.canonicalize().map_err(Error::io(target))?,
+            false => target.to_owned(),
+        };
+        recover(&target)?;
+        check_target(&target)?;
         let parent = match target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        fs::create_dir_all(parent).map_err(Error::io(parent))?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".structcomp-").suffix(".part");
-        // Temporary folders are private by default; this one gets the usual mode, subject to the umask.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let folder = builder.tempdir_in(parent).map_err(Error::io(target))?;
-        Ok(Self { folder, target: target.to_owned() })
+        Ok(Self { staging: Staging::create_in(parent)?, target })
     }
 
     /// Temporary path of a file of the folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.staging.path().join(name)
     }
 
     /// Writes `dataset.json` and renames the folder.
     pub(crate) fn finish(self, manifest: &Manifest) -> Result<()> {
-        let path = self.file(MANIFEST);
         let text = serde_json::to_string_pretty(manifest).map_err(|error| Error::Input(error.to_string()))?;
-        fs::write(&path, text + "\n").map_err(Error::io(&path))?;
+        write_text(self.file(MANIFEST), &(text + "\n"))?;
         check_target(&self.target)?;
-        let replaced = self.target.exists().then(|| self.folder.path().with_extension("old"));
-        if let Some(replaced) = &replaced {
-            fs::rename(&self.target, replaced).map_err(Error::io(&self.target))?;
-        }
-        if let Err(error) = fs::rename(self.folder.path(), &self.target) {
-            if let Some(replaced) = &replaced {
-                fs::rename(replaced, &self.target).map_err(Error::io(&self.target))?;
-            }
-            return Err(Error::io(&self.target)(error));
-        }
-        // The folder has been renamed, so there is nothing to delete.
-        let _ = self.folder.keep();
-        replaced.map_or(Ok(()), |replaced| fs::remove_dir_all(&replaced).map_err(Error::io(&replaced)))
+        self.staging.replace(&self.target)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Edge tables in Parquet.
 
 use super::cells::{Ids, ids, is_id, is_number, write_floats};
-use super::file::{ParquetFile, RowGroup};
+use super::file::{CheckedGroup, ParquetFile, RowGroup};
 use crate::data::{Options, edges::RawEdges};
 use crate::{Error, Result};
 use std::collections::HashMap;
@@ -78,13 +78,13 @@ impl EdgeReader<'_> {
             rest = others;
             places.push(place);
         }
-        let fit = table.read(places, |group, place| self.group(group, place, &make))?;
+        let fit = table.read(&self.columns(), places, |group, place| self.group(group, place, &make))?;
         Ok(fit.into_iter().all(|fit| fit).then_some(edges))
     }
 
     fn group<T>(
         &self,
-        group: usize,
+        group: CheckedGroup,
         place: &mut [T],
         make: &impl Fn([u64; 2], f32) -> Option<T>,
     ) -> Result<bool> {
@@ -121,7 +121,8 @@ impl EdgeReader<'_> {
         let table = self.table;
         let size = size_of::<NamedEdge>() as u64;
         table.budget.check_items("the edges", table.rows() as u64, size)?;
-        let groups = table.read(vec![(); table.groups.len()], |group, ()| self.named_group(group))?;
+        let groups =
+            table.read(&self.columns(), vec![(); table.groups.len()], |group, ()| self.named_group(group))?;
         let (mut all, mut edges) = (Names::default(), Vec::new());
         for (names, mut more) in groups {
             let places: Result<Vec<u32>> = names.list.iter().map(|name| all.place(name, table)).collect();
@@ -132,7 +133,7 @@ impl EdgeReader<'_> {
         Ok(RawEdges::Names(edges, all.list))
     }
 
-    fn named_group(&self, group: usize) -> Result<(Names, Vec<NamedEdge>)> {
+    fn named_group(&self, group: CheckedGroup) -> Result<(Names, Vec<NamedEdge>)> {
         let (mut names, mut edges) = (Names::default(), Vec::new());
         let mut batches = self.table.group(group, &self.columns(), ROWS)?;
         while let Some(batch) = batches.next()? {

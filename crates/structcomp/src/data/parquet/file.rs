@@ -1,6 +1,7 @@
 //! A Parquet file, validated before decoding and read by row groups in parallel.
 
 use super::{delta, footer, pages};
+use crate::guard::caught;
 use crate::matrix::MappedFile;
 use crate::{Budget, Error, Result};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -13,7 +14,6 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use rayon::prelude::*;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -28,12 +28,26 @@ pub(super) struct ParquetFile {
     texts: AtomicU64,
 }
 
+/// A row group whose pages have been checked.
+pub(super) struct CheckedGroup {
+    pub(super) group: usize,
+    /// How many rows fit the memory limit at once, even if each contains the longest string.
+    most_rows: usize,
+    /// About what decoding takes.
+    bytes: u64,
+}
+
+fn in_order(columns: &[usize]) -> Vec<usize> {
+    let mut columns = columns.to_vec();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
 /// Turns a panic of the decoder into an error: some of its checks of sizes and nesting are assertions,
-/// which a damaged file can trigger. The panic hook, which usually prints a message, is global to the
-/// program and left alone.
+/// which a damaged file can trigger.
 pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(Error::format(path, "is damaged (the Parquet decoder failed)")))
+    caught(read).unwrap_or_else(|| Err(Error::format(path, "is damaged (the Parquet decoder failed)")))
 }
 
 impl ParquetFile {
@@ -78,36 +92,55 @@ impl ParquetFile {
         self.budget.check("the strings of a Parquet file", self.texts.fetch_add(more, Relaxed) + more)
     }
 
-    /// Reads the row groups in parallel, each with one of the `places` to write to. Returns the first error
-    /// in file order.
+    /// Reads the row groups, each with one of the `places` to write to: in parallel, as many at once as fit the memory
+    /// limit. Returns the first error in file order.
     pub(super) fn read<P: Send, T: Send>(
         &self,
+        columns: &[usize],
         places: Vec<P>,
-        read: impl Fn(usize, P) -> Result<T> + Sync,
+        read: impl Fn(CheckedGroup, P) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let done: Vec<Result<T>> = (0..self.groups.len())
-            .into_par_iter()
-            .zip(places)
-            .map(|(group, place)| read(group, place))
-            .collect();
-        done.into_iter().collect()
+        let checked: Vec<Result<CheckedGroup>> =
+            (0..self.groups.len()).into_par_iter().map(|group| self.check(group, columns)).collect();
+        let checked: Result<Vec<CheckedGroup>> = checked.into_iter().collect();
+        let mut waiting: Vec<(CheckedGroup, P)> = checked?.into_iter().zip(places).collect();
+        let mut done = Vec::with_capacity(waiting.len());
+        while !waiting.is_empty() {
+            let mut needed = 0u64;
+            let fit = waiting.iter().take_while(|(group, _)| {
+                needed = needed.saturating_add(group.bytes);
+                needed <= self.budget.bytes
+            });
+            let rest = waiting.split_off(fit.count().max(1));
+            let together = std::mem::replace(&mut waiting, rest);
+            let read: Vec<Result<T>> =
+                together.into_par_iter().map(|(group, place)| read(group, place)).collect();
+            done.extend(read.into_iter().collect::<Result<Vec<T>>>()?);
+        }
+        Ok(done)
     }
 
     /// Columns of a row group, `at_once` rows at a time.
-    pub(super) fn group(&self, group: usize, columns: &[usize], at_once: usize) -> Result<Batches<'_>> {
-        let mut columns = columns.to_vec();
-        columns.sort_unstable();
-        columns.dedup();
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
-        let at_once = at_once.min(self.check_pages(group, &mask)?);
+    pub(super) fn group(
+        &self,
+        group: CheckedGroup,
+        columns: &[usize],
+        at_once: usize,
+    ) -> Result<Batches<'_>> {
+        let columns = in_order(columns);
+        let CheckedGroup { group, most_rows, .. } = group;
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.file()?, self.metadata.clone())
             .with_row_groups(vec![group])
-            .with_projection(mask)
-            .with_batch_size(at_once)
+            .with_projection(self.mask(&columns))
+            .with_batch_size(at_once.min(most_rows))
             .build()
             .map_err(|error| wrong(&self.path, error))?;
         let first = self.groups[..group].iter().sum();
         Ok(Batches { table: self, reader, columns, first, seen: 0, rows: self.groups[group] })
+    }
+
+    fn mask(&self, columns: &[usize]) -> ProjectionMask {
+        ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied())
     }
 
     /// A separate handle: clones of a handle share its position.
@@ -115,11 +148,11 @@ impl ParquetFile {
         File::open(&self.path).map_err(Error::io(&self.path))
     }
 
-    /// Checks the pages of some columns, and returns how many rows fit the memory limit at once even if
-    /// each contains the longest string.
-    fn check_pages(&self, group: usize, mask: &ProjectionMask) -> Result<usize> {
+    /// Checks the pages of some columns of a row group, which together must fit the memory limit.
+    pub(super) fn check(&self, group: usize, columns: &[usize]) -> Result<CheckedGroup> {
+        let mask = self.mask(&in_order(columns));
         let chunks = self.metadata.metadata().row_group(group).columns().iter().enumerate();
-        let mut longest = 1;
+        let (mut unpacked, mut longest) = (0u64, 0u64);
         for (_, chunk) in chunks.filter(|&(leaf, _)| mask.leaf_included(leaf)) {
             self.check_values(chunk, self.groups[group])?;
             let found = pages::check(&self.bytes, chunk, &self.budget, |what| self.wrong(what))?;
@@ -127,11 +160,16 @@ impl ParquetFile {
                 let rows = self.groups[group];
                 delta::check(self.file()?, chunk, rows, &self.budget, |what| self.wrong(what))?;
             }
-            longest = longest.max(found.repeated_text);
+            unpacked += found.unpacked;
+            longest += found.repeated_text as u64;
         }
+        // A row with the longest strings is copied from the pages, into an array that grows by doubling.
+        self.budget.check("a row group of a Parquet file", unpacked.saturating_add(2 * longest))?;
         // The decoder uses 32-bit signed offsets into strings.
-        let bytes = usize::try_from(self.budget.bytes).unwrap_or(usize::MAX).min(i32::MAX as usize);
-        Ok((bytes / longest).max(1))
+        let free = ((self.budget.bytes - unpacked) / 2).min(i32::MAX as u64);
+        let most_rows = (free / 4 / longest.max(1)).max(1);
+        let bytes = unpacked + 2 * longest.saturating_mul(most_rows.min(self.groups[group] as u64));
+        Ok(CheckedGroup { group, most_rows: usize::try_from(most_rows).unwrap_or(usize::MAX), bytes })
     }
 
     /// Checks for one value per row, or for lists that fit the memory limit even if all are in one row.

@@ -1,7 +1,7 @@
 //! Node tables in Parquet.
 
 use super::cells::{is_id, is_number, list_of, list_width, push_ids, push_labels, write_floats, write_lists};
-use super::file::ParquetFile;
+use super::file::{CheckedGroup, ParquetFile};
 use crate::data::table::{Column, NodeTable, Purpose, id_column, label_column, list_column, settle};
 use crate::graph::MAX_NODES;
 use crate::{Features, Result};
@@ -24,7 +24,8 @@ pub(super) fn read(table: &ParquetFile, purpose: Purpose) -> Result<NodeTable> {
         rest = others;
         places.push(place);
     }
-    let read = table.read(places, |group, place| layout.group(table, group, place, width))?;
+    let read =
+        table.read(&layout.columns(), places, |group, place| layout.group(table, group, place, width))?;
     let (ids, labels): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let ids = layout.id.map(|_| Column::concat(ids).into_ids(&table.path)).transpose()?;
     let labels = layout.label.map(|_| Column::concat(labels).into_labels(&table.path)).transpose()?;
@@ -76,6 +77,10 @@ impl ColumnRoles {
         Ok(layout)
     }
 
+    fn columns(&self) -> Vec<usize> {
+        self.id.into_iter().chain(self.label).chain(self.values.columns()).collect()
+    }
+
     fn named(&self) -> usize {
         self.id.is_some() as usize + self.label.is_some() as usize
     }
@@ -83,15 +88,13 @@ impl ColumnRoles {
     fn group(
         &self,
         table: &ParquetFile,
-        group: usize,
+        group: CheckedGroup,
         place: &mut [f32],
         width: usize,
     ) -> Result<(Column<u64>, Column<i64>)> {
         let (mut ids, mut labels) = (Column::default(), Column::default());
-        let columns: Vec<usize> =
-            self.id.into_iter().chain(self.label).chain(self.values.columns()).collect();
         // About four MiB of features at a time.
-        let mut batches = table.group(group, &columns, ((1 << 20) / width.max(1)).clamp(64, 4096))?;
+        let mut batches = table.group(group, &self.columns(), ((1 << 20) / width.max(1)).clamp(64, 4096))?;
         while let Some(batch) = batches.next()? {
             self.id.map_or(Ok(()), |id| push_ids(&batch, id, &mut ids))?;
             self.label.map_or(Ok(()), |label| push_labels(&batch, label, &mut labels))?;
@@ -131,7 +134,7 @@ impl Values {
             Self::List(list) => *list,
         };
         let Some(group) = table.groups.iter().position(|&rows| rows > 0) else { return Ok(0) };
-        let mut batches = table.group(group, &[list], 1)?;
+        let mut batches = table.group(table.check(group, &[list])?, &[list], 1)?;
         match batches.next()? {
             Some(batch) => list_width(&batch, list),
             None => Ok(0),

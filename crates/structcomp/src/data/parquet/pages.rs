@@ -15,6 +15,8 @@ use std::io::Read;
 /// What the headers of a chunk say about its values.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ChunkPages {
+    /// Bytes of all pages, decompressed.
+    pub(super) unpacked: u64,
     /// Length of the longest string that is not stored at each occurrence, but in a dictionary or as a
     /// suffix to the previous string.
     pub(super) repeated_text: usize,
@@ -55,6 +57,7 @@ pub(super) fn check(
         rest = &thrift.bytes[page.packed..];
         number += 1;
     }
+    pages.unpacked = unpacked;
     Ok(pages)
 }
 

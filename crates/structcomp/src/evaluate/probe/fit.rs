@@ -7,6 +7,7 @@ use super::super::SplitNodes;
 use super::cross_entropy;
 use super::group::{LabelledRows, Pool, together};
 use crate::graph::Hops;
+use crate::guard::still_wanted;
 use crate::nn::{Activation, Adam, Initial, Layer, Network, Pass};
 use crate::random::mix;
 use crate::{Error, Features, Optimizer, Result, Seed};
@@ -62,6 +63,7 @@ impl ProbeTraining {
         // The number of validation nodes predicted right, and the test accuracy then.
         let mut best: Vec<Option<(usize, f64)>> = vec![None; splits.len()];
         for epoch in 1..=self.epochs {
+            still_wanted()?;
             let finite = match &whole {
                 Some(all) => learner.step(all),
                 None => {
