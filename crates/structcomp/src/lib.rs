@@ -14,6 +14,7 @@ pub mod graph;
 pub mod matrix;
 pub mod memory;
 pub mod model;
+pub mod neighbors;
 pub mod nn;
 pub mod output;
 pub mod partition;
