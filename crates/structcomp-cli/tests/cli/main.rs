@@ -11,6 +11,7 @@ mod evaluate;
 mod help;
 mod info;
 mod interrupt;
+mod neighbors;
 mod partition;
 mod reports;
 mod reproduce;
