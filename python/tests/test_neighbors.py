@@ -1,8 +1,14 @@
 """Nearest rows."""
 
+import os
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT
 from scipy import sparse
 from structcomp import StructComp, generate, neighbors
 
@@ -109,9 +115,6 @@ def test_exported_embeddings_are_vectors_of_fixed_size(tmp_path):
     """What vector databases load as it is: ids, and float32 lists of one length."""
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    import os
-    import subprocess
-
     program = os.environ.get("STRUCTCOMP_CLI")
     if not program:
         pytest.skip("STRUCTCOMP_CLI is not set")
@@ -125,3 +128,9 @@ def test_exported_embeddings_are_vectors_of_fixed_size(tmp_path):
     assert vectors.value_type == arrow.float32()
     rows = table.column(1).combine_chunks().flatten().to_numpy().reshape(-1, vectors.list_size)
     np.testing.assert_array_equal(rows, Z)
+    pytest.importorskip("faiss")
+    page = (ROOT / "docs/how-to/find-similar-nodes.md").read_text()
+    example = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[-1]
+    said = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert "n0" in said.stdout
