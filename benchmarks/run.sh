@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds structcomp, installs the other tools, and runs one benchmark: run.sh spmm | load | partition [WHICH] | train [WHICH] | whole [DATASET...] | pipeline | stand_in [DATASET...]
+# Builds structcomp, installs the other tools, and runs one benchmark: run.sh spmm | load | partition [WHICH] | train [WHICH] | whole [DATASET...] | pipeline | stand_in [DATASET...] | neighbors [SIZE...]
 set -eu
 cd "$(dirname "$0")/.."
-name=${1:?usage: benchmarks/run.sh spmm|load|partition [small|products|scaling|streaming]|train [small|large]|whole [DATASET...]|pipeline|stand_in [DATASET...]}
+name=${1:?usage: benchmarks/run.sh spmm|load|partition [small|products|scaling|streaming]|train [small|large]|whole [DATASET...]|pipeline|stand_in [DATASET...]|neighbors [SIZE...]}
 shift
 
 # A benchmark with a requirements file of its own has an environment of its own.

@@ -12,6 +12,7 @@ from ._features import CsrArray
 from ._graphs import as_graph
 from ._native import VERSION as __version__
 from ._native import Graph, Model
+from ._neighbors import neighbors
 from ._objective import Objective, autograd
 from ._presets import preset
 from ._reproduce import reproduce
@@ -36,6 +37,7 @@ __all__ = [
     "evaluate",
     "generate",
     "load_dataset",
+    "neighbors",
     "partition",
     "preset",
     "propagate",

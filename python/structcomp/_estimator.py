@@ -14,6 +14,7 @@ from ._features import as_features
 from ._graphs import as_graph
 from ._inputs import inputs, node_numbers
 from ._native import Features, Graph, Model
+from ._neighbors import most_similar
 from ._objective import Objective, with_model
 from ._progress import Callback, progress
 from ._sklearn import Parameters
@@ -226,6 +227,36 @@ class StructComp(Parameters):
         if added.weights is not None:
             raise ValueError("edges of new nodes cannot have weights")
         return self.model_.embed_new(features, graph, new, added, n_threads=self.n_threads)
+
+    def most_similar(self, node: Any, k: int = 10, *, metric: str = "cosine") -> list[tuple[Any, float]]:
+        """Find the nodes of `fit` that are most like a node.
+
+        Parameters
+        ----------
+        node : str or int
+            The id of a node, or its number.
+        k : int
+            Number of nodes to find.
+        metric : str
+            ``"cosine"``, ``"dot"`` or ``"euclidean"``; see `neighbors`.
+
+        Returns
+        -------
+        similar : list of (id, score)
+            The best come first. Numbers instead of ids if the graph of `fit` had none.
+
+        Examples
+        --------
+        >>> from structcomp import StructComp, generate
+        >>> model = StructComp(random_state=0).fit(generate(nodes=300, edges=900))
+        >>> [score > 0.5 for node, score in model.most_similar(7, k=3)]
+        [True, True, True]
+        """
+        self._check_fitted()
+        if not hasattr(self, "embedding_"):
+            raise ValueError("a loaded model has no embedding; use neighbors(model.transform(data), node)")
+        ids = getattr(self, "ids_", None)
+        return most_similar(self.embedding_, node, ids, k=k, metric=metric, n_threads=self.n_threads)
 
     def save(self, path: Path) -> None:
         """Write the fitted model as a safetensors file, for `load` and ``structcomp embed``."""

@@ -22,6 +22,7 @@ __all__ = [
     "load",
     "measure",
     "models",
+    "neighbors",
     "partition",
     "preset",
     "propagate",
@@ -203,6 +204,15 @@ def propagate(
 def untrained_rows(
     features: Features, graph: Graph, name: str, *, n_threads: int | None = None
 ) -> NDArray[np.float32]: ...
+def neighbors(
+    features: Features,
+    k: int,
+    *,
+    nodes: NDArray[Any] | None = None,
+    rows: Features | None = None,
+    metric: str | None = None,
+    n_threads: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
 def table(
     stream: Any, what: str, *, n_columns: int | None = None, n_threads: int | None = None
 ) -> NDArray[np.float32]: ...

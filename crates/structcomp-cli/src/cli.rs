@@ -3,7 +3,7 @@
 use crate::commands::reproduce::{MeasureTraining, Reproduce};
 use crate::commands::{
     convert::Convert, datasets::Datasets, embed::Embed, evaluate::Evaluate, generate::Generate, info::Info,
-    partition::Partition, run::Run, train::Train,
+    neighbors::Neighbors, partition::Partition, run::Run, train::Train,
 };
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Embed(Embed),
     /// Evaluate an existing embedding
     Evaluate(Evaluate),
+    /// Find the nodes most like some nodes, by their rows of an embedding
+    Neighbors(Neighbors),
     /// Rerun a table or figure of the paper next to the published numbers
     Reproduce(Reproduce),
     #[command(hide = true)]
@@ -60,6 +62,7 @@ impl Command {
             Self::Train(train) => train.run(),
             Self::Embed(embed) => embed.run(),
             Self::Evaluate(evaluate) => evaluate.run(),
+            Self::Neighbors(neighbors) => neighbors.run(),
             Self::Reproduce(reproduce) => reproduce.run(),
             Self::MeasureTraining(measure) => measure.run(),
         }

@@ -7,6 +7,7 @@ pub(crate) mod evaluate;
 pub(crate) mod generate;
 pub(crate) mod info;
 mod judgement;
+pub(crate) mod neighbors;
 pub(crate) mod partition;
 pub(crate) mod reproduce;
 pub(crate) mod run;

@@ -12,6 +12,7 @@ mod graph;
 mod lent;
 mod loss;
 mod model;
+mod neighbors;
 mod reproduce;
 mod settings;
 mod stages;
@@ -33,6 +34,7 @@ mod _native {
         fit::fit,
         graph::Graph,
         model::Model,
+        neighbors::neighbors,
         reproduce::{measure, reproduce},
         settings::{defaults, models, preset},
         stages::{compress, drop_member, partition, propagate, quality, untrained_rows},

@@ -15,6 +15,7 @@ mod guard;
 pub mod matrix;
 pub mod memory;
 pub mod model;
+pub mod neighbors;
 pub mod nn;
 pub mod output;
 pub mod partition;

@@ -5,6 +5,7 @@
 mod clusters;
 mod edges;
 mod export;
+mod neighbors;
 mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -14,6 +15,7 @@ pub use crate::atomic::{FileSet, FolderLock, check_writable, discard_unfinished,
 pub use clusters::write_clusters;
 pub use edges::write_edges;
 pub use export::Export;
+pub use neighbors::NeighborWriter;
 
 use crate::{Error, Labels, NodeIds, Result, atomic::AtomicFile};
 use std::path::{Path, PathBuf};

@@ -130,6 +130,25 @@ evaluate edges.txt --labels y.csv --embedding z.csv --splits none
 evaluate edges.txt --labels y.csv --embedding z.csv --links
 evaluate edges.txt --labels y.csv --embedding z.csv --probe svm
 evaluate edges.txt --labels y.csv --embedding z.csv --runs 0
+
+neighbors
+neighbors z.csv
+neighbors none.csv 1
+neighbors z.csv 4
+neighbors named.csv ripgerp
+neighbors z.csv --all
+neighbors z.csv 1 --all --out nn.csv
+neighbors z.csv 1 --out nn.csv
+neighbors z.csv --all --out nn.xlsx
+neighbors z.csv --all --out edges.txt/nn.csv
+neighbors z.csv 1 --ids y.csv
+neighbors . 1
+neighbors nan.csv 1
+neighbors words.csv 1
+neighbors z.csv 1 -k 0
+neighbors z.csv 1 --metric cosinus
+neighbors z.csv 1 --min-score nan
+neighbors z.csv --all --out nn.csv --memory 1K
 ";
 
 /// A folder with files that fit together, and some that do not.
@@ -147,6 +166,7 @@ fn broken() -> tempfile::TempDir {
         ("short.csv", "a\n1\n2\n"),
         ("few.csv", "id,0\n1,1\n2,0\n"),
         ("nan.csv", "id,0\n1,1\n2,nan\n3,2\n9,4\n"),
+        ("named.csv", "id,0\nripgrep,1\nugrep,2\n"),
         ("words.csv", "id,word\n1,a\n2,b\n3,c\n9,d\n"),
         ("theirs.csv", "source,target\n1,2\n2,3\n3,4\n"),
         ("theirs.part", "0\n0\n1\n1\n"),

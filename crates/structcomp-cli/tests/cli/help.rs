@@ -3,7 +3,7 @@
 use super::*;
 
 /// Every command, as typed.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "",
     "run",
     "info",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 14] = [
     "train",
     "embed",
     "evaluate",
+    "neighbors",
     "reproduce",
 ];
 

@@ -249,7 +249,7 @@ fn nearest(name: &str) -> Option<&'static str> {
 }
 
 /// The Levenshtein distance.
-fn edit_distance(a: &str, b: &str) -> usize {
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.chars().enumerate() {

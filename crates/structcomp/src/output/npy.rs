@@ -5,13 +5,18 @@ use std::path::Path;
 
 /// Starts a file of `rows` x `cols` little-endian `f32` values, which follow.
 pub(super) fn start(path: &Path, rows: usize, cols: usize) -> Result<AtomicFile> {
+    start_with(path, "<f4", rows, cols)
+}
+
+/// The same for values of another type, by NumPy's name for it.
+pub(super) fn start_with(path: &Path, of: &str, rows: usize, cols: usize) -> Result<AtomicFile> {
     let mut file = AtomicFile::create(path)?;
-    file.write(&header(rows, cols))?;
+    file.write(&header(of, rows, cols))?;
     Ok(file)
 }
 
-fn header(rows: usize, cols: usize) -> Vec<u8> {
-    let mut about = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
+fn header(of: &str, rows: usize, cols: usize) -> Vec<u8> {
+    let mut about = format!("{{'descr': '{of}', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
     // The text is preceded by ten bytes and followed by a line feed. NumPy can map the values if they
     // start at a multiple of 64.
     while !(10 + about.len() + 1).is_multiple_of(64) {
@@ -36,7 +41,7 @@ mod tests {
                 .to_vec();
         expected.resize(127, b' ');
         expected.push(b'\n');
-        assert_eq!(header(2708, 128), expected);
-        assert!(header(usize::MAX, usize::MAX).len().is_multiple_of(64));
+        assert_eq!(header("<f4", 2708, 128), expected);
+        assert!(header("<f4", usize::MAX, usize::MAX).len().is_multiple_of(64));
     }
 }

@@ -94,6 +94,37 @@ pub(super) fn write_edges(path: &Path, graph: &Graph, ids: &NodeIds) -> Result<(
     table.finish()
 }
 
+/// The columns `id`, `neighbor` and `score`.
+pub(super) struct NeighborParquet(ParquetTable);
+
+impl NeighborParquet {
+    pub(super) fn start(path: &Path, ids: &NodeIds) -> Result<Self> {
+        let mut fields = ["id", "neighbor"].map(|name| Field::new(name, id_type(ids), false)).to_vec();
+        fields.push(Field::new("score", DataType::Float32, false));
+        let properties = properties().set_max_row_group_row_count(Some(1 << 20));
+        ParquetTable::create(path, fields, properties).map(Self)
+    }
+
+    /// Appends the neighbours of consecutive nodes.
+    pub(super) fn push(&mut self, ids: &NodeIds, first: usize, lists: &[Vec<(u32, f32)>]) -> Result<()> {
+        let lists = || (first as u32..).zip(lists);
+        let nodes = lists().flat_map(|(node, list)| list.iter().map(move |_| node));
+        let neighbors = lists().flat_map(|(_, list)| list.iter().map(|&(neighbor, _)| neighbor));
+        let scores = lists().flat_map(|(_, list)| list.iter().map(|&(_, score)| score));
+        let id_column = |nodes: Vec<u32>| id_column(ids, self.0.id_type(), nodes);
+        let columns: Vec<ArrayRef> = vec![
+            id_column(nodes.collect()),
+            id_column(neighbors.collect()),
+            Arc::new(Float32Array::from_iter_values(scores)),
+        ];
+        self.0.push(columns)
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        self.0.finish()
+    }
+}
+
 fn properties() -> WriterPropertiesBuilder {
     let level = ZstdLevel::try_new(1).unwrap_or_default();
     WriterProperties::builder().set_compression(Compression::ZSTD(level))
