@@ -28,10 +28,7 @@ def whole(what: str, value: Any) -> np.ndarray:
     if numbers.size == 0:
         return np.zeros(numbers.shape, np.int64)
     if numbers.dtype.kind not in "iu":
-        raise ValueError(
-            f"{what} must be integers, not {numbers.dtype}; to number other ids, use "
-            "ids, numbers = np.unique(values, return_inverse=True)"
-        )
+        raise ValueError(f"{what} must be integers, not {numbers.dtype}")
     if numbers.dtype.kind == "u" and int(numbers.max()) > np.iinfo(np.int64).max:
         raise ValueError(f"invalid {what}: {numbers.max()} is too large")
     narrow = numbers.dtype.kind == "i" and numbers.dtype.itemsize == 4

@@ -11,8 +11,11 @@ import numpy as np
 from . import _native
 from ._arrays import as_json, seed_of
 from ._features import CsrArray, to_numpy
-from ._graphs import as_graph
+from ._graphs import graph_of
+from ._names import checked_ids, index_of
 from ._native import Graph
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,7 @@ class Dataset:
     name : str
         Name of the dataset.
     ids : sequence, or None
-        Node ids in the files; None if they are 0, 1, 2 and so on.
+        The ids of the nodes, by which the constructor joins edges; None if they are 0, 1, 2 and so on.
     class_names : list of str, or None
         Names of the classes.
     splits : dict
@@ -57,9 +60,10 @@ class Dataset:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.graph, Graph):
-            n_nodes = None if self.X is None else self.X.shape[0]
-            object.__setattr__(self, "graph", as_graph(self.graph, n_nodes))
+        n_nodes = None if self.X is None else self.X.shape[0]
+        ids = index_of(self.X) if self.ids is None else checked_ids(self.ids)
+        object.__setattr__(self, "graph", graph_of(self.graph, n_nodes, None, ids))
+        object.__setattr__(self, "ids", self.graph.ids)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Dataset:
         return self
@@ -71,22 +75,40 @@ class Dataset:
 
 
 def load_dataset(
-    name: Union[str, os.PathLike[str]],
+    name: Optional[Path] = None,
     *,
-    data_dir: Union[str, os.PathLike[str], None] = None,
+    edges: Optional[Path] = None,
+    features: Optional[Path] = None,
+    labels: Optional[Path] = None,
+    ids: Optional[Path] = None,
+    header: Optional[bool] = None,
+    source: Union[str, int, None] = None,
+    target: Union[str, int, None] = None,
+    weight: Union[str, int, None] = None,
+    data_dir: Optional[Path] = None,
     format: Optional[str] = None,
     strict: bool = False,
     weights: bool = True,
     random_state: Any = 0,
     n_threads: Optional[int] = None,
 ) -> Dataset:
-    """Read a dataset by name or path.
+    """Read a dataset by name or path, or from separate files.
 
     Parameters
     ----------
     name : str or path
         Name of a dataset such as ``"cora"``, a file or folder in a supported format, or a synthetic dataset
         such as ``"demo"``.
+    edges : path, optional
+        A file of edges, instead of `name`.
+    features, labels : path, optional
+        Files of node features and of class labels, joined with a file of edges by the ids of the nodes.
+    ids : path, optional
+        A file with one node id per line: the rows of features or labels that have no ids of their own.
+    header : bool, optional
+        Whether the first line of text tables is a header. By default, the contents tell.
+    source, target, weight : str or int, optional
+        The columns of a table of edges, by name or by number from 1.
     data_dir : path, optional
         Folder of the named datasets; by default ``$STRUCTCOMP_DATA`` or the user's data folder.
     format : str, optional
@@ -110,9 +132,18 @@ def load_dataset(
     >>> load_dataset("demo")
     Dataset('demo', nodes=2708, edges=5296, features=1433, synthetic)
     """
+    place = edges if name is None else name
+    if place is None or (name is not None and edges is not None):
+        raise ValueError("pass either a name or path, or edges")
     loaded = _native.load(
-        os.fspath(name),
+        os.fspath(place),
         seed_of(random_state),
+        is_file=name is None,
+        features=features,
+        labels=labels,
+        ids=ids,
+        header=header,
+        columns=(_column(source), _column(target), _column(weight)),
         data_dir=data_dir,
         format=format,
         strict=strict,
@@ -153,6 +184,10 @@ def generate(
     """
     made = _native.generate(name, as_json(parameters), seed_of(random_state), n_threads=n_threads)
     return _dataset(made)
+
+
+def _column(column: Union[str, int, None]) -> Optional[str]:
+    return None if column is None else str(column)
 
 
 def _dataset(parts: dict[str, Any]) -> Dataset:

@@ -12,7 +12,8 @@ from . import _native
 from ._arrays import as_json, seed_of
 from ._features import as_features
 from ._graphs import as_graph
-from ._inputs import inputs, node_numbers
+from ._inputs import has_graph, inputs, node_numbers
+from ._names import ids_of
 from ._native import Features, Graph, Model
 from ._neighbors import most_similar
 from ._objective import Objective, with_model
@@ -85,6 +86,8 @@ class StructComp(Parameters):
         The fitted model: scaling of the features, weights and settings.
     graph_ : Graph
         The graph of `fit`.
+    ids_ : ndarray of shape (n,)
+        The ids of the nodes of `fit`, in the order of `embedding_`: names, or numbers.
     loss_history_ : ndarray of shape (epochs,)
         The loss of every epoch; empty with the default model.
     n_features_in_ : int or None
@@ -146,7 +149,7 @@ class StructComp(Parameters):
         self.n_threads = n_threads
         self._store(parameters, TypeError)
 
-    def fit(self, X: Any = None, y: Any = None, *, adjacency: Any = None) -> StructComp:
+    def fit(self, X: Any = None, y: Any = None, *, adjacency: Any = None, ids: Any = None) -> StructComp:
         """Fit the model to a graph and embed its nodes.
 
         Parameters
@@ -155,17 +158,20 @@ class StructComp(Parameters):
             Features, one row per node. C-contiguous float32 arrays are not copied and must not change during
             the call. Or an object with graph and features: a `Dataset`, a PyG ``Data``, a DGL graph with
             ``ndata["feat"]``, a networkx graph, a dataset's name or a path. None if there are no features.
-            With the parameter `data`: node numbers.
+            With the parameter `data`: node numbers. If a pandas table has the ids of the nodes as its index,
+            the graph is joined by them, in the order of X.
         y : ignored
             For scikit-learn.
         adjacency : object, optional
             The graph, unless X has it; see `as_graph`.
+        ids : sequence of str or int, optional
+            The ids of the rows of X, by which edges are joined; or of all nodes, if there is no X.
 
         Returns
         -------
         self : StructComp
         """
-        graph, features, _, name = inputs(X, adjacency, self.n_threads, self.data)
+        graph, features, _, name = inputs(X, adjacency, self.n_threads, self.data, ids)
         if graph is None:
             raise ValueError("the graph is missing; use fit(X, adjacency=A), or fit(data) with both")
         loss, given = with_model(self._settings(), self.model)
@@ -175,9 +181,10 @@ class StructComp(Parameters):
             model = _native.fit(features, graph, settings, data=name, n_threads=self.n_threads, **hooks)
         self.embedding_ = model.embed(features, graph, n_threads=self.n_threads)
         self.graph_, self.loss_history_, self.partition_ = graph, model.losses, model.partition
+        self.ids_ = ids_of(graph)
         return self._fitted(model)
 
-    def transform(self, X: Any = None, *, adjacency: Any = None) -> np.ndarray:
+    def transform(self, X: Any = None, *, adjacency: Any = None, ids: Any = None) -> np.ndarray:
         """Embed the nodes of a graph, which need not be the graph of `fit`.
 
         Parameters
@@ -186,18 +193,22 @@ class StructComp(Parameters):
             As in `fit`.
         adjacency : object, optional
             The graph, unless X has it. By default the graph of `fit`.
+        ids : sequence of str or int, optional
+            As in `fit`.
 
         Returns
         -------
         embedding : ndarray, one row per node and as wide as `embedding_`
         """
-        graph, features, nodes = self._known(X, adjacency)
+        graph, features, nodes = self._known(X, adjacency, ids)
         embedding = self.model_.embed(features, graph, n_threads=self.n_threads)
         return embedding if nodes is None else np.take(embedding, nodes, axis=0)
 
-    def fit_transform(self, X: Any = None, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
+    def fit_transform(
+        self, X: Any = None, y: Any = None, *, adjacency: Any = None, ids: Any = None
+    ) -> np.ndarray:
         """Fit the model to a graph and return the embedding of its nodes; parameters as in `fit`."""
-        self.fit(X, y, adjacency=adjacency)
+        self.fit(X, y, adjacency=adjacency, ids=ids)
         if self.data is None or X is None:
             return self.embedding_
         return np.take(self.embedding_, node_numbers(X, self.graph_), axis=0)
@@ -273,11 +284,14 @@ class StructComp(Parameters):
         self.model_, self.n_features_in_, self.seed_ = model, model.n_features, model.seed
         return self
 
-    def _known(self, X: Any, adjacency: Any) -> tuple[Graph, Optional[Features], Optional[np.ndarray]]:
+    def _known(
+        self, X: Any, adjacency: Any, ids: Any = None
+    ) -> tuple[Graph, Optional[Features], Optional[np.ndarray]]:
         """The inputs of a fitted model."""
         self._check_fitted()
-        graph, features, nodes, _ = inputs(X, adjacency, self.n_threads, self.data)
-        graph = getattr(self, "graph_", None) if graph is None else graph
+        if adjacency is None and self.data is None and not has_graph(X):
+            adjacency = getattr(self, "graph_", None)
+        graph, features, nodes, _ = inputs(X, adjacency, self.n_threads, self.data, ids)
         if graph is None:
             raise ValueError("the graph is missing; use transform(X, adjacency=A)")
         if features is not None and self.n_features_in_ not in (None, features.n_cols):

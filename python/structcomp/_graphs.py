@@ -8,10 +8,13 @@ from typing import Any, Optional
 import numpy as np
 
 from ._arrays import array, single, whole
+from ._names import as_ids, checked_ids, counts, for_native, joined, places, warned, with_ids
 from ._native import Graph
 
 
-def as_graph(adjacency: Any, n_nodes: Optional[int] = None, *, n_threads: Optional[int] = None) -> Graph:
+def as_graph(
+    adjacency: Any, n_nodes: Optional[int] = None, *, ids: Any = None, n_threads: Optional[int] = None
+) -> Graph:
     """Convert an object to a checked, undirected graph.
 
     Duplicate edges and self-loops are dropped, and directed edges become undirected; `Graph.repairs` counts
@@ -32,8 +35,13 @@ def as_graph(adjacency: Any, n_nodes: Optional[int] = None, *, n_threads: Option
           with the ends of the edges, and an optional third column of weights;
         - a path, or the name of a dataset;
         - a `Graph`, which is returned as it is.
+
+        The ends of edges in arrays, lists and tables may be strings. Such nodes are sorted by name.
     n_nodes : int, optional
         Number of nodes. By default the object's own, or the largest node number plus one.
+    ids : sequence of str or int, optional
+        The ids of all nodes, in the order that the graph is to have. Edges are joined by id, and nodes
+        without edges are kept. For matrices and other graphs without ids: the names of their nodes.
     n_threads : int, optional
         Number of threads; one per core by default.
 
@@ -49,24 +57,34 @@ def as_graph(adjacency: Any, n_nodes: Optional[int] = None, *, n_threads: Option
     Graph(n_nodes=3, n_edges=3)
     >>> graph.repairs["self_loops"]
     1
+    >>> as_graph([("bob", "ann"), ("ann", "eve")]).ids
+    ['ann', 'bob', 'eve']
     """
-    graph = graph_of(adjacency, n_nodes, n_threads)
+    graph = graph_of(adjacency, n_nodes, n_threads, checked_ids(ids))
     if n_nodes is not None and graph.n_nodes != n_nodes:
         raise ValueError(f"n_nodes is {n_nodes}, but the graph has {graph.n_nodes} nodes")
     return graph
 
 
-def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
-    """The graph of an object; `n_nodes` is used only if the object has nothing but edges."""
-    if isinstance(a, Graph):
-        return a
+def graph_of(
+    a: Any, n_nodes: Optional[int], n_threads: Optional[int], ids: Optional[np.ndarray] = None
+) -> Graph:
+    """The graph of an object; `n_nodes` is used only if the object has nothing but edges.
+
+    With `ids`, these are the nodes in this order: edges are joined by id, as are graphs with ids of their
+    own.
+    """
     if isinstance(a, (str, os.PathLike)):
         from ._datasets import load_dataset
 
-        return load_dataset(a, n_threads=n_threads).graph
+        a = load_dataset(a, n_threads=n_threads)
     inner = getattr(a, "graph", None)
-    if isinstance(inner, Graph):  # our Dataset
-        return inner
+    a = inner if isinstance(inner, Graph) else a  # our Dataset
+    graph = a if isinstance(a, Graph) else _converted(a, n_nodes, n_threads, ids)
+    return with_ids(graph, ids, n_threads)
+
+
+def _converted(a: Any, n_nodes: Optional[int], n_threads: Optional[int], ids: Optional[np.ndarray]) -> Graph:
     refuse_several_types(a)
     if hasattr(a, "ndata") and hasattr(a, "num_nodes"):  # DGL
         sources, targets = a.edges()
@@ -88,20 +106,36 @@ def graph_of(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
         return _edges(a.indices()[0], a.indices()[1], a.values(), int(a.shape[0]), n_threads)
     if hasattr(a, "tocoo") and hasattr(a, "shape"):  # scipy
         return _scipy(a, n_threads)
-    if (stream := table_stream(a)) is not None:
-        return Graph.from_table(stream[0], n_nodes, n_columns=stream[1], n_threads=n_threads)
+    if isinstance(a, tuple) and len(a) == 3 and not _is_pair_of_names(a[0]):
+        return _compressed(a[0], a[1], a[2], n_threads)
+    return _listed(a, n_nodes, n_threads, ids)
+
+
+def _listed(a: Any, n_nodes: Optional[int], n_threads: Optional[int], ids: Optional[np.ndarray]) -> Graph:
+    """The graph of a list of edges, which may be between ids."""
+    # The stream is read as it is unless its numbers are ids.
+    by_number = ids is not None and ids.dtype.kind in "iu" and not counts(ids)
+    if not by_number and (stream := table_stream(a)) is not None:
+        n_nodes = n_nodes if ids is None else len(ids)
+        names = None if ids is None else for_native(ids)
+        return warned(Graph.from_table(stream[0], n_nodes, names, n_columns=stream[1], n_threads=n_threads))
     if (columns := _table_columns(a)) is not None:
         if not 2 <= len(columns) <= 3:
             raise ValueError(f"an edge table has two columns, or three with weights, not {len(columns)}")
         sources, targets, *weights = columns.values()
-        return _edges(sources, targets, weights[0] if weights else None, n_nodes, n_threads)
-    if isinstance(a, tuple) and len(a) == 3:
-        return _compressed(a[0], a[1], a[2], n_threads)
-    if isinstance(a, tuple) and len(a) == 2 and np.ndim(a[0]) == 1:
-        return _edges(a[0], a[1], None, n_nodes, n_threads)
+        return _edges(sources, targets, weights[0] if weights else None, n_nodes, n_threads, ids)
+    if isinstance(a, tuple) and len(a) == 2 and np.ndim(a[0]) == 1 and not _is_pair_of_names(a[0]):
+        return _edges(a[0], a[1], None, n_nodes, n_threads, ids)
     if a is None or isinstance(a, (bool, int, float)):
         raise ValueError(f"{a!r} is not a graph; see structcomp.as_graph")
-    return _plain(array(a), n_nodes, n_threads)
+    # Pairs are edges, also where there are two of them.
+    if isinstance(a, list) and a and all(_is_pair_of_names(pair) for pair in a):
+        return _edges([u for u, _ in a], [v for _, v in a], None, n_nodes, n_threads, ids)
+    return _plain(array(a), n_nodes, n_threads, ids)
+
+
+def _is_pair_of_names(pair: Any) -> bool:
+    return isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(end, str) for end in pair)
 
 
 def refuse_several_types(a: Any) -> None:
@@ -113,8 +147,10 @@ def refuse_several_types(a: Any) -> None:
         )
 
 
-def _plain(a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
-    if a.dtype.kind == "O":
+def _plain(
+    a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int], ids: Optional[np.ndarray]
+) -> Graph:
+    if a.dtype.kind == "O" and not all(isinstance(end, str) for end in a.flat):
         raise ValueError("an array of objects is not a graph; see structcomp.as_graph")
     if a.ndim != 2:
         raise ValueError(f"a graph as an array must have two dimensions, not {a.ndim}")
@@ -127,11 +163,11 @@ def _plain(a: np.ndarray, n_nodes: Optional[int], n_threads: Optional[int]) -> G
         rows, columns = np.nonzero(a)
         return _edges(rows, columns, a[rows, columns], a.shape[0], n_threads)
     if a.shape[0] == 2:
-        return _edges(a[0], a[1], None, n_nodes, n_threads)
+        return _edges(a[0], a[1], None, n_nodes, n_threads, ids)
     if a.shape[1] == 2:
-        return _edges(a[:, 0], a[:, 1], None, n_nodes, n_threads)
+        return _edges(a[:, 0], a[:, 1], None, n_nodes, n_threads, ids)
     if min(a.shape) == 0:
-        return _edges([], [], None, n_nodes, n_threads)
+        return _edges([], [], None, n_nodes, n_threads, ids)
     _square(a.shape)
     raise AssertionError("a square array was handled above")
 
@@ -142,14 +178,17 @@ def _scipy(a: Any, n_threads: Optional[int]) -> Graph:
     if a.format in ("csr", "csc"):
         return _compressed(a.indptr, a.indices, a.data, n_threads)
     a = a.tocoo()
-    return _edges(a.row, a.col, a.data, a.shape[0], n_threads)
+    sources, targets = whole("edges", a.row), whole("edges", a.col)
+    return Graph.from_edges(sources, targets, _weights(a.data), a.shape[0], added=True, n_threads=n_threads)
 
 
 def _networkx(a: Any, n_threads: Optional[int]) -> Graph:
     number = {node: at for at, node in enumerate(a.nodes())}
     edges = [(number[u], number[v], 1.0 if w is None else w) for u, v, w in a.edges(data="weight")]
     sources, targets, weights = zip(*edges) if edges else ((), (), ())
-    return _edges(sources, targets, single("weights", weights), len(number), n_threads)
+    graph = _edges(sources, targets, single("weights", weights), len(number), n_threads)
+    ids = as_ids(np.fromiter(number, object, len(number)))
+    return graph if counts(ids) else graph.with_ids(for_native(ids))
 
 
 def _pyg(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
@@ -170,11 +209,28 @@ def _pyg(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
 
 
 def _edges(
-    sources: Any, targets: Any, weights: Any, n_nodes: Optional[int], n_threads: Optional[int]
+    sources: Any,
+    targets: Any,
+    weights: Any,
+    n_nodes: Optional[int],
+    n_threads: Optional[int],
+    ids: Optional[np.ndarray] = None,
 ) -> Graph:
-    sources, targets = whole("edges", sources), whole("edges", targets)
     weights = None if weights is None else _weights(weights)
-    return Graph.from_edges(sources, targets, weights, n_nodes, n_threads=n_threads)
+    ends = [as_ids(array(end), "edges") for end in (sources, targets)]
+    if any(end is not None and end.dtype.kind == "O" for end in ends):
+        if any(end is None for end in ends):
+            raise ValueError("edges must be strings or integers, without missing values")
+        u, v = ([str(name) for name in end.tolist()] for end in ends if end is not None)
+        names = None if ids is None else for_native(ids)
+        return warned(Graph.from_names(u, v, weights, names, n_threads=n_threads))
+    sources, targets = whole("edges", sources), whole("edges", targets)
+    if ids is None or ids.dtype.kind == "O" or counts(ids):
+        # Numbers are the places of the nodes.
+        n_nodes = n_nodes if ids is None else len(ids)
+        return Graph.from_edges(sources, targets, weights, n_nodes, n_threads=n_threads)
+    place = places(np.concatenate([sources, targets]), ids)
+    return joined(place[: len(sources)], place[len(sources) :], weights, ids, n_threads)
 
 
 def _compressed(indptr: Any, indices: Any, weights: Any, n_threads: Optional[int]) -> Graph:

@@ -11,6 +11,7 @@ from ._arrays import array
 from ._datasets import Dataset, load_dataset
 from ._features import as_features, matrix
 from ._graphs import graph_of, refuse_several_types
+from ._names import checked_ids, counts, index_of
 from ._native import Features, Graph
 
 
@@ -25,10 +26,12 @@ class Inputs(NamedTuple):
     name: str = ""
 
 
-def inputs(X: Any, adjacency: Any, n_threads: Optional[int], data: Any = None) -> Inputs:
+def inputs(X: Any, adjacency: Any, n_threads: Optional[int], data: Any = None, ids: Any = None) -> Inputs:
     """Graph and features from X and adjacency, or from `data`; X then holds node numbers."""
     if data is None:
-        return graph_and_features(X, adjacency, n_threads)
+        return graph_and_features(X, adjacency, n_threads, ids)
+    if ids is not None:
+        raise ValueError("the parameter data has the ids; leave out ids")
     if adjacency is not None:
         raise ValueError("the parameter data has the graph; leave out adjacency")
     found = graph_and_features(data, None, n_threads)
@@ -37,10 +40,11 @@ def inputs(X: Any, adjacency: Any, n_threads: Optional[int], data: Any = None) -
     return found if X is None else found._replace(nodes=node_numbers(X, found.graph))
 
 
-def graph_and_features(X: Any, adjacency: Any, n_threads: Optional[int] = None) -> Inputs:
+def graph_and_features(X: Any, adjacency: Any, n_threads: Optional[int] = None, ids: Any = None) -> Inputs:
     """Graph and features, where X may hold both.
 
-    Such an X is a `Dataset`, a PyG ``Data``, a DGL or networkx graph, the name of a dataset or a path.
+    Such an X is a `Dataset`, a PyG ``Data``, a DGL or networkx graph, the name of a dataset or a path. The
+    rows of X are the nodes. They have the given ids or those in the index of a pandas table.
     """
     if isinstance(X, (str, os.PathLike)):
         X = load_dataset(X, n_threads=n_threads)
@@ -55,15 +59,31 @@ def graph_and_features(X: Any, adjacency: Any, n_threads: Optional[int] = None) 
     elif (hasattr(X, "number_of_nodes") and hasattr(X, "is_directed")) or isinstance(X, Graph):  # networkx
         graph, X = X, None
     graph = graph if adjacency is None else adjacency
+    names = index_of(X) if ids is None else checked_ids(ids)
     if X is not None and not hasattr(X, "shape"):
         X = matrix(X, n_threads=n_threads)
     features = None if X is None else as_features(X, n_threads=n_threads)
     if graph is None:
         return Inputs(None, features)
-    graph = graph_of(graph, None if features is None else features.n_rows, n_threads)
+    if features is not None and names is not None and len(names) != features.n_rows:
+        raise ValueError(f"there are {len(names)} ids for {features.n_rows} rows of X")
+    # Their nodes have an order that the caller knows.
+    in_order = isinstance(graph, (Graph, Dataset)) or hasattr(graph, "number_of_nodes")
+    graph = graph_of(graph, None if features is None else features.n_rows, n_threads, names)
+    if features is not None and counts(names) and isinstance(graph.ids, list) and not in_order:
+        raise ValueError(
+            "the edges have names, but the rows of X have none; pass ids, or X as a table with the ids as "
+            "its index"
+        )
     if features is not None and features.n_rows != graph.n_nodes:
         raise ValueError(f"features have {features.n_rows} rows but the graph has {graph.n_nodes} nodes")
     return Inputs(graph, features, name=name)
+
+
+def has_graph(X: Any) -> bool:
+    """Whether X is an object that holds a graph."""
+    ours = isinstance(X, (str, os.PathLike, Dataset, Graph))
+    return ours or any(hasattr(X, name) for name in ("edge_index", "adj_t", "ndata", "number_of_nodes"))
 
 
 def complete(call: str, X: Any, adjacency: Any, n_threads: Optional[int]) -> tuple[Graph, Features]:

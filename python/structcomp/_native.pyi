@@ -45,6 +45,16 @@ class Graph:
         weights: NDArray[np.float32] | NDArray[np.float64] | None = None,
         n_nodes: int | None = None,
         *,
+        added: bool = False,
+        n_threads: int | None = None,
+    ) -> Graph: ...
+    @staticmethod
+    def from_names(
+        sources: list[str],
+        targets: list[str],
+        weights: NDArray[np.float32] | NDArray[np.float64] | None = None,
+        ids: NDArray[Any] | list[str] | None = None,
+        *,
         n_threads: int | None = None,
     ) -> Graph: ...
     @staticmethod
@@ -59,10 +69,14 @@ class Graph:
     def from_table(
         stream: Any,
         n_nodes: int | None = None,
+        ids: NDArray[Any] | list[str] | None = None,
         *,
         n_columns: int | None = None,
         n_threads: int | None = None,
     ) -> Graph: ...
+    def with_ids(self, ids: NDArray[Any] | list[str] | None, unknown_ids: int = 0) -> Graph: ...
+    @property
+    def ids(self) -> NDArray[np.uint64] | list[str] | None: ...
     @property
     def n_nodes(self) -> int: ...
     @property
@@ -78,6 +92,13 @@ class Graph:
     def __copy__(self) -> Graph: ...
     def __deepcopy__(self, _memo: Any) -> Graph: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+    @staticmethod
+    def _restored(
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        weights: NDArray[np.float32] | None,
+        ids: NDArray[Any] | list[str] | None,
+    ) -> Graph: ...
 
 @final
 class Features:
@@ -250,6 +271,12 @@ def load(
     name: str,
     seed: int,
     *,
+    is_file: bool = False,
+    features: str | PathLike[str] | None = None,
+    labels: str | PathLike[str] | None = None,
+    ids: str | PathLike[str] | None = None,
+    header: bool | None = None,
+    columns: tuple[str | None, str | None, str | None] | None = None,
     data_dir: str | PathLike[str] | None = None,
     format: str | None = None,
     strict: bool = False,

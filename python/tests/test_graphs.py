@@ -187,7 +187,6 @@ def test_no_edges():
             np.array([[0, 1], [2, 3]]),
             "is ambiguous",
         ),
-        (np.array([["a", "b"]] * 3), "must be integers"),
         (np.array([[0.5, 1.0]] * 3), "must be integers, not float64"),
         (np.array([[None, 1]] * 3), "an array of objects is not a graph"),
         (np.array([[object(), 1]] * 3), "an array of objects is not a graph"),
@@ -233,3 +232,14 @@ def test_no_package_is_imported():
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc", "bsr"])
+def test_entries_in_the_same_place_of_a_matrix_are_added(layout):
+    sparse = pytest.importorskip("scipy.sparse")
+    coo = sparse.coo_matrix(([2.0, 3.0, 1.0], ([0, 0, 1], [1, 1, 2])), (3, 3))
+    assert as_graph(coo.asformat(layout)).weights.tolist() == [5, 5, 1, 1]
+    # As they are stored, without scipy's help.
+    twice = sparse.csr_matrix(([2.0, 3.0, 1.0], [1, 1, 2], [0, 2, 3, 3]), (3, 3))
+    assert as_graph(twice).weights.tolist() == [5, 5, 1, 1]
+    assert as_graph(([0, 0, 1], [1, 1, 2])).weights is None

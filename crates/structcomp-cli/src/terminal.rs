@@ -131,6 +131,14 @@ impl Lines {
         self.title(&format!("{}{synthetic}: {what}", data.name), &size);
     }
 
+    /// What was repaired and assumed while the data were read.
+    pub(crate) fn remarks(&mut self, data: &structcomp::data::DataSummary) {
+        if let Some(repairs) = data.repairs.describe(data.edges as u64) {
+            self.row("repairs", String::new(), repairs);
+        }
+        data.notes.iter().for_each(|note| self.row("note", String::new(), note.clone()));
+    }
+
     pub(crate) fn title(&mut self, name: &str, about: &str) {
         self.text += &format!("{name} {about}\n");
     }

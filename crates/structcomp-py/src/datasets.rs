@@ -9,17 +9,28 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
-use structcomp::data::{self, Options, Synthetic};
-use structcomp::{Dataset, NodeIds, Seed};
+use structcomp::data::{self, EdgeColumns, Options, Synthetic};
+use structcomp::{Dataset, Seed};
 
-/// A dataset by name or path, as a dictionary.
+/// A dataset by name or path, or from files of edges, features and labels, as a dictionary.
+///
+/// `columns` are those of the ends and the weight of edges.
 #[pyfunction]
-#[pyo3(signature = (name, seed, *, data_dir=None, format=None, strict=false, weights=true, n_threads=None))]
+#[pyo3(signature = (
+    name, seed, *, is_file=false, features=None, labels=None, ids=None, header=None, columns=None,
+    data_dir=None, format=None, strict=false, weights=true, n_threads=None
+))]
 #[allow(clippy::too_many_arguments)] // keyword arguments
 pub(crate) fn load<'py>(
     py: Python<'py>,
     name: &str,
     seed: u64,
+    is_file: bool,
+    features: Option<PathBuf>,
+    labels: Option<PathBuf>,
+    ids: Option<PathBuf>,
+    header: Option<bool>,
+    columns: Option<(Option<String>, Option<String>, Option<String>)>,
     data_dir: Option<PathBuf>,
     format: Option<String>,
     strict: bool,
@@ -27,8 +38,13 @@ pub(crate) fn load<'py>(
     n_threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dataset = work(py, n_threads, || {
+        let (source, target, weight) = columns.unwrap_or_default();
+        let columns = EdgeColumns { source, target, weight };
+        let options = Options { format, strict, weights, header, columns, ids, ..Options::default() };
+        if is_file || features.is_some() || labels.is_some() {
+            return data::open_files(name, features.as_deref(), labels.as_deref(), &options);
+        }
         let folder = data_dir.map_or_else(data::named::default_folder, Ok)?;
-        let options = Options { format, strict, weights, ..Options::default() };
         data::load(name, &folder, Seed(seed), &options)
     })?;
     described(py, dataset)
@@ -76,11 +92,6 @@ fn described(py: Python<'_>, dataset: Dataset) -> PyResult<Bound<'_, PyDict>> {
     let classes = |class: Option<u32>| class.map_or(-1, i64::from);
     parts.set_item("labels", labels.map(|labels| PyArray1::from_iter(py, labels.iter().map(classes))))?;
     parts.set_item("class_names", labels.and_then(|labels| labels.names()))?;
-    match &dataset.ids {
-        NodeIds::Implicit => parts.set_item("ids", py.None())?,
-        NodeIds::Numbers(numbers) => parts.set_item("ids", PyArray1::from_slice(py, numbers))?,
-        NodeIds::Names(names) => parts.set_item("ids", PyList::new(py, names.iter().map(|name| &**name))?)?,
-    }
     let splits = PyDict::new(py);
     for set in &dataset.splits {
         let nodes = |nodes: &[u32]| PyArray1::from_iter(py, nodes.iter().map(|&node| node as i64));
@@ -89,7 +100,7 @@ fn described(py: Python<'_>, dataset: Dataset) -> PyResult<Bound<'_, PyDict>> {
         splits.set_item(&set.name, PyList::new(py, set.splits.iter().map(split))?)?;
     }
     parts.set_item("splits", splits)?;
-    parts.set_item("graph", Graph::new(dataset.graph, dataset.repairs))?;
+    parts.set_item("graph", Graph::new(dataset.graph, dataset.repairs, dataset.ids))?;
     parts.set_item("features", dataset.features.map(Features::from).map(|x| Py::new(py, x)).transpose()?)?;
     Ok(parts)
 }

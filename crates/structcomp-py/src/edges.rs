@@ -48,8 +48,8 @@ impl Listed {
         Ok(())
     }
 
-    /// The graph, and what was repaired.
-    pub(crate) fn build(self, nodes: Option<usize>) -> Result<(Graph, Repairs)> {
+    /// The graph, and what was repaired. Edges may be `added` as the entries of a matrix.
+    pub(crate) fn build(self, nodes: Option<usize>, added: bool) -> Result<(Graph, Repairs)> {
         let Self { pairs, weights, least, most } = self;
         let nodes = nodes.unwrap_or(usize::try_from(most.saturating_add(1)).unwrap_or(0));
         if least < 0 {
@@ -66,6 +66,7 @@ impl Listed {
             None => EdgeList::from_packed(pairs),
             Some(weights) => EdgeList::from_weighted(pairs.into_par_iter().zip(weights).collect()),
         };
+        let list = if added { list.added() } else { list };
         list.build(nodes)
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::arrays::{Numbers, Reals, Weights, Whole};
 use crate::edges::{Listed, check_weights};
+use crate::names::{Ids, NamedList};
 use crate::{stream::taken, tables, workers::work};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyCapsule, PyDict, PyList};
 use structcomp::graph::{MAX_NODES, Repairs};
-use structcomp::{Error, Result};
+use structcomp::{Error, NodeIds, Result};
 
 /// A checked, undirected graph without self-loops and duplicate edges.
 ///
@@ -16,30 +17,38 @@ use structcomp::{Error, Result};
 pub(crate) struct Graph {
     pub(crate) inner: structcomp::Graph,
     repairs: Repairs,
+    ids: NodeIds,
 }
 
 impl Graph {
-    pub(crate) fn new(graph: structcomp::Graph, repairs: Repairs) -> Self {
-        Self { inner: graph, repairs }
+    pub(crate) fn new(graph: structcomp::Graph, repairs: Repairs, ids: NodeIds) -> Self {
+        Self { inner: graph, repairs, ids }
+    }
+
+    /// A graph whose nodes are numbers.
+    fn numbered((graph, repairs): (structcomp::Graph, Repairs)) -> Self {
+        Self::new(graph, repairs, NodeIds::Implicit)
     }
 }
 
 #[pymethods]
 impl Graph {
-    /// A graph from the two ends of each edge, in any order and direction.
+    /// A graph from the two ends of each edge, in any order and direction. The largest weight of an edge that is
+    /// listed twice is kept, unless edges are `added` as the entries of a matrix.
     #[staticmethod]
-    #[pyo3(signature = (sources, targets, weights=None, n_nodes=None, *, n_threads=None))]
+    #[pyo3(signature = (sources, targets, weights=None, n_nodes=None, *, added=false, n_threads=None))]
     fn from_edges(
         py: Python<'_>,
         sources: Whole<'_>,
         targets: Whole<'_>,
         weights: Option<Weights<'_>>,
         n_nodes: Option<usize>,
+        added: bool,
         n_threads: Option<usize>,
     ) -> PyResult<Self> {
         let (sources, targets) = (sources.numbers()?, targets.numbers()?);
         let weights = weights.as_ref().map(Weights::reals).transpose()?;
-        let (graph, repairs) = work(py, n_threads, || {
+        let made = work(py, n_threads, || {
             use Numbers::{Narrow, Wide};
             let mut listed = Listed::new(weights.is_some());
             match (sources, targets) {
@@ -48,9 +57,35 @@ impl Graph {
                 (Wide(sources), Narrow(targets)) => listed.add(sources, targets, weights),
                 (Wide(sources), Wide(targets)) => listed.add(sources, targets, weights),
             }?;
-            listed.build(n_nodes)
+            listed.build(n_nodes, added)
         })?;
-        Ok(Self::new(graph, repairs))
+        Ok(Self::numbered(made))
+    }
+
+    /// A graph from the names of the two ends of each edge. Its nodes are `ids`, or the names sorted.
+    #[staticmethod]
+    #[pyo3(signature = (sources, targets, weights=None, ids=None, *, n_threads=None))]
+    fn from_names(
+        py: Python<'_>,
+        sources: Vec<String>,
+        targets: Vec<String>,
+        weights: Option<Weights<'_>>,
+        ids: Option<Ids<'_>>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let weights = weights.as_ref().map(Weights::reals).transpose()?;
+        let ids = ids.as_ref().map(Ids::names).transpose()?;
+        let (graph, ids, repairs) = work(py, n_threads, || {
+            let mut named = NamedList::default();
+            let weights = weights.map(Reals::to_single);
+            named.add(
+                sources.iter().map(String::as_str),
+                targets.iter().map(String::as_str),
+                weights.as_deref(),
+            )?;
+            named.build(ids)
+        })?;
+        Ok(Self::new(graph, repairs, ids))
     }
 
     /// A graph from compressed rows, as in scipy.
@@ -65,7 +100,7 @@ impl Graph {
     ) -> PyResult<Self> {
         let (starts, targets) = (indptr.numbers()?, indices.numbers()?);
         let weights = weights.as_ref().map(Weights::reals).transpose()?;
-        let (graph, repairs) = work(py, n_threads, || {
+        let made = work(py, n_threads, || {
             check_weights(weights, targets.len())?;
             let weights = weights.filter(|weights| !weights.all_one());
             if let Some(done) = finished(starts, targets, weights) {
@@ -77,24 +112,56 @@ impl Graph {
                 Numbers::Narrow(targets) => listed.add(&rows, targets, weights),
                 Numbers::Wide(targets) => listed.add(&rows, targets, weights),
             }?;
-            listed.build(Some(starts.len() - 1))
+            listed.build(Some(starts.len() - 1), true)
         })?;
-        Ok(Self::new(graph, repairs))
+        Ok(Self::numbered(made))
     }
 
-    /// A graph from an edge table, as the stream that `__arrow_c_stream__` returns.
+    /// A graph from an edge table, as the stream that `__arrow_c_stream__` returns. With text in its first two
+    /// columns, the nodes are `ids`, or the names sorted; otherwise `ids` are not used.
     #[staticmethod]
-    #[pyo3(signature = (stream, n_nodes=None, *, n_columns=None, n_threads=None))]
+    #[pyo3(signature = (stream, n_nodes=None, ids=None, *, n_columns=None, n_threads=None))]
     fn from_table(
         py: Python<'_>,
         stream: &Bound<'_, PyCapsule>,
         n_nodes: Option<usize>,
+        ids: Option<Ids<'_>>,
         n_columns: Option<usize>,
         n_threads: Option<usize>,
     ) -> PyResult<Self> {
         let stream = taken(stream)?;
-        let (graph, repairs) = work(py, n_threads, || tables::edges(stream, n_columns)?.build(n_nodes))?;
-        Ok(Self::new(graph, repairs))
+        let names = ids.as_ref().map(Ids::names).transpose()?;
+        let (graph, ids, repairs) = work(py, n_threads, || match tables::edges(stream, n_columns)? {
+            tables::TableEdges::Numbers(listed) => {
+                let (graph, repairs) = listed.build(n_nodes, false)?;
+                Ok((graph, NodeIds::Implicit, repairs))
+            }
+            tables::TableEdges::Names(named) => named.build(names),
+        })?;
+        Ok(Self::new(graph, repairs, ids))
+    }
+
+    /// The same graph with ids for its nodes.
+    #[pyo3(signature = (ids, unknown_ids=0))]
+    fn with_ids(&self, ids: Option<Ids<'_>>, unknown_ids: u64) -> PyResult<Self> {
+        let ids = ids.as_ref().map(Ids::ids).transpose()?.unwrap_or_default();
+        let nodes = self.inner.nodes();
+        if let Some(given) = ids.len().filter(|&given| given != nodes) {
+            return Err(crate::errors::wrong(format!("there are {given} ids for {nodes} nodes")));
+        }
+        let mut repairs = self.repairs.clone();
+        repairs.unknown_ids += unknown_ids;
+        Ok(Self::new(self.inner.clone(), repairs, ids))
+    }
+
+    /// The ids of the nodes: text or numbers; `None` if they are 0, 1, 2 and so on.
+    #[getter]
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(match &self.ids {
+            NodeIds::Implicit => None,
+            NodeIds::Numbers(numbers) => Some(PyArray1::from_slice(py, numbers).into_any()),
+            NodeIds::Names(names) => Some(PyList::new(py, names.iter().map(|name| &**name))?.into_any()),
+        })
     }
 
     /// The number of nodes.
@@ -161,9 +228,21 @@ impl Graph {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let make = py.get_type::<Self>().getattr("from_csr")?;
-        let arrays = (self.indptr(py), self.indices(py), self.weights(py));
+        let make = py.get_type::<Self>().getattr("_restored")?;
+        let arrays = (self.indptr(py), self.indices(py), self.weights(py), self.ids(py)?);
         Ok((make, arrays.into_pyobject(py)?.into_any()))
+    }
+
+    /// A graph from what a pickle holds.
+    #[staticmethod]
+    fn _restored(
+        py: Python<'_>,
+        indptr: Whole<'_>,
+        indices: Whole<'_>,
+        weights: Option<Weights<'_>>,
+        ids: Option<Ids<'_>>,
+    ) -> PyResult<Self> {
+        Self::from_csr(py, indptr, indices, weights, None)?.with_ids(ids, 0)
     }
 }
 

@@ -12,6 +12,7 @@ mod graph;
 mod lent;
 mod loss;
 mod model;
+mod names;
 mod neighbors;
 mod reproduce;
 mod settings;

@@ -2,6 +2,7 @@
 
 use crate::arrays::Reals;
 use crate::edges::Listed;
+use crate::names::NamedList;
 use crate::{stream::taken, workers::work};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -43,22 +44,45 @@ pub(crate) fn table<'py>(
     PyArray1::from_vec(py, values).reshape([rows, width])
 }
 
+/// The edges of a table.
+pub(crate) enum TableEdges {
+    Numbers(Listed),
+    Names(NamedList),
+}
+
 /// The edges of a table: two columns with their ends, and an optional third with weights.
-pub(crate) fn edges(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> Result<Listed> {
+pub(crate) fn edges(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> Result<TableEdges> {
     let (batches, width) = open(stream, n_columns)?;
     if !(2..=3).contains(&width) {
         let what = format!("an edge table has two columns, or three with weights, not {width}");
         return Err(Error::Input(what));
     }
-    let mut listed = Listed::new(width == 3);
+    let schema = batches.schema();
+    let named = (0..2).any(|at| is_text(schema.field(at).data_type()));
+    let (mut listed, mut names) = (Listed::new(width == 3), NamedList::default());
     for batch in batches {
         let batch = batch.map_err(unreadable)?;
-        let ends = |at| Column::of(&batch, at, "edges")?.whole();
-        let (sources, targets) = (ends(0)?, ends(1)?);
         let weights = (width == 3).then(|| Column::of(&batch, 2, "weights")?.floats()).transpose()?;
-        listed.add(&sources, &targets, weights.as_deref().map(Reals::Single))?;
+        if named {
+            let ends = |at| Column::of(&batch, at, "edges")?.texts();
+            let (sources, targets) = (ends(0)?, ends(1)?);
+            let [sources, targets] = [&sources, &targets].map(|ends| ends.iter().map(String::as_str));
+            names.add(sources, targets, weights.as_deref())?;
+        } else {
+            let ends = |at| Column::of(&batch, at, "edges")?.whole();
+            let (sources, targets) = (ends(0)?, ends(1)?);
+            listed.add(&sources, &targets, weights.as_deref().map(Reals::Single))?;
+        }
     }
-    Ok(listed)
+    Ok(if named { TableEdges::Names(names) } else { TableEdges::Numbers(listed) })
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => is_text(values),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        _ => false,
+    }
 }
 
 /// The batches of a table, and how many columns to read: pandas adds its index after the first `n_columns`.
@@ -118,11 +142,29 @@ impl<'a> Column<'a> {
             array => array.values().par_iter().map(|&number| fits(number as i128)).collect(),
             DataType::Dictionary(..) => self.picked(Self::whole),
             other => Err(Error::Input(format!(
-                "{what} must be integers, not {}; to number other ids, use \
-                 ids, numbers = np.unique(values, return_inverse=True)",
+                "{what} must be integers, not {}",
                 other.to_string().to_lowercase()
             ))),
         )
+    }
+
+    /// Text, or whole numbers as text.
+    fn texts(&self) -> Result<Vec<String>> {
+        let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
+        Ok(match self.numbers.data_type() {
+            DataType::Utf8 => self.numbers.as_string::<i32>().iter().map(text).collect(),
+            DataType::LargeUtf8 => self.numbers.as_string::<i64>().iter().map(text).collect(),
+            DataType::Utf8View => self.numbers.as_string_view().iter().map(text).collect(),
+            DataType::Dictionary(..) => {
+                let dictionary = self.numbers.as_any_dictionary();
+                if dictionary.is_empty() {
+                    return Ok(Vec::new());
+                }
+                let entries = Self { numbers: dictionary.values(), ..*self }.texts()?;
+                dictionary.normalized_keys().into_iter().map(|key| entries[key].clone()).collect()
+            }
+            _ => self.whole()?.iter().map(i64::to_string).collect(),
+        })
     }
 
     fn floats(&self) -> Result<Cow<'a, [f32]>> {

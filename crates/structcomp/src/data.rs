@@ -2,6 +2,7 @@
 //!
 //! Each format is one file in this folder and one line in [`FORMATS`].
 
+mod by_name;
 pub(crate) mod bytes;
 mod edge_index;
 mod edge_list;
@@ -12,6 +13,8 @@ mod geom_gcn;
 mod gnn_benchmark;
 mod graph_file;
 mod graphsaint;
+mod heterophilous;
+pub(crate) mod id_file;
 mod ids;
 mod labels;
 mod masks;
@@ -42,6 +45,7 @@ use edges::{Nodes, RawEdges};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
+pub use by_name::EdgesByName;
 pub use bytes::read_text;
 pub use ids::NodeIds;
 pub use labels::Labels;
@@ -94,13 +98,56 @@ pub struct Options {
     pub strict: bool,
     /// Whether to read edge weights, such as the third column of an edge list.
     pub weights: bool,
+    /// Whether the first line of a text table is a header; judged by the contents if `None`.
+    pub header: Option<bool>,
+    /// The columns of an edge table.
+    pub columns: EdgeColumns,
+    /// A file with one id per line: those of the rows of tables and matrices without ids, in order.
+    pub ids: Option<PathBuf>,
     /// Limit for a single allocation whose size comes from a file.
     pub budget: Budget,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { format: None, strict: false, weights: true, budget: Budget::default() }
+        Self {
+            format: None,
+            strict: false,
+            weights: true,
+            header: None,
+            columns: EdgeColumns::default(),
+            ids: None,
+            budget: Budget::default(),
+        }
+    }
+}
+
+/// The columns of an edge table: names, or numbers from 1. Found by their names and places if `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EdgeColumns {
+    /// One end of each edge.
+    pub source: Option<String>,
+    /// The other end.
+    pub target: Option<String>,
+    /// The weight.
+    pub weight: Option<String>,
+}
+
+impl EdgeColumns {
+    /// The columns that were chosen.
+    fn iter(&self) -> impl Iterator<Item = &String> {
+        [&self.source, &self.target, &self.weight].into_iter().flatten()
+    }
+
+    /// The place of a chosen column among those of a table, or what is wrong with the choice.
+    fn find(&self, column: &str, names: &[String]) -> Result<usize, String> {
+        let exact = names.iter().position(|name| name == column);
+        let by_name = exact.or_else(|| names.iter().position(|name| name.eq_ignore_ascii_case(column)));
+        let number = column.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        by_name.or(number.filter(|&at| at < names.len())).ok_or_else(|| {
+            let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+            format!("has no column '{column}'; there are {}", names.join(", "))
+        })
     }
 }
 
@@ -127,6 +174,7 @@ pub const FORMATS: &[Format] = &[
     // Binary files.
     graph_file::FORMAT,
     gnn_benchmark::FORMAT,
+    heterophilous::FORMAT,
     scipy_npz::FORMAT,
     edge_index::FORMAT,
     parquet::FORMAT,
@@ -174,7 +222,10 @@ impl Default for EdgeSource {
 pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Dataset> {
     let path = path.as_ref();
     let format = recognize(path, options)?;
-    let parts = (format.read)(path, options).map_err(|error| error.within(path))?;
+    let mut parts = (format.read)(path, options).map_err(|error| error.within(path))?;
+    if format.name != tables::FORMAT.name {
+        tables::name_by_file(&mut parts, path, options)?;
+    }
     Dataset::assemble(name_of(path), format.name, parts, options).map_err(|error| error.within(path))
 }
 
@@ -222,13 +273,20 @@ pub fn open_table(path: impl AsRef<Path>, options: &Options) -> Result<Table> {
 /// are matched by id; rows without ids must be in node order.
 pub fn open_embedding(path: impl AsRef<Path>, dataset: &Dataset, options: &Options) -> Result<Features> {
     let path = path.as_ref();
-    let table = open_table(path, options)?;
+    let table = table::files::open_features(path, options)?;
     tables::rows_of_nodes(table, &dataset.ids, dataset.graph.nodes()).map_err(|error| error.within(path))
 }
 
-/// Whether a file is a matrix that cannot be a list of edges: a NumPy array of floats.
+/// Whether a file is a matrix that cannot be a list of edges: a NumPy array of floats, or a matrix of scipy that
+/// is not square.
 pub fn is_matrix(path: impl AsRef<Path>) -> Result<bool> {
-    let head = FileHead::of(path.as_ref())?;
+    let path = path.as_ref();
+    let head = FileHead::of(path)?;
+    if scipy_npz::recognizes(&head) {
+        let (archive, budget) = (npz::Archive::open(path, &Budget::default())?, Budget::default());
+        let matrix = scipy_npz::open(&archive, &budget)?;
+        return Ok(matrix.rows != matrix.cols);
+    }
     Ok(npy::Array::dtype_of(&head.bytes).is_some_and(|dtype| dtype.kind == npy::Kind::Float))
 }
 
@@ -297,20 +355,7 @@ impl Dataset {
                 let repairs = Repairs { isolated: graph.isolated() as u64, ..Repairs::default() };
                 (graph, ids, repairs)
             }
-            EdgeSource::Raw(raw) => {
-                let resolved = raw.resolve(nodes)?;
-                options.budget.check_nodes(resolved.nodes)?;
-                let (graph, mut repairs) = resolved.edges.build(resolved.nodes)?;
-                repairs.unknown_ids = resolved.unknown;
-                repairs.listed += resolved.unknown;
-                if graph.edges() == 0 && repairs.unknown_ids > 0 {
-                    return Err(Error::Input(format!(
-                        "none of the {} edges connects two nodes of the table; do both use the same ids?",
-                        repairs.unknown_ids
-                    )));
-                }
-                (graph, resolved.ids, repairs)
-            }
+            EdgeSource::Raw(raw) => raw.build(nodes, &options.budget)?,
         };
         let nodes = graph.nodes();
         let check = |what: &str, rows: usize| match rows == nodes {

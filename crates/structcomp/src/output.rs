@@ -5,10 +5,12 @@
 mod clusters;
 mod edges;
 mod export;
+mod ids;
 mod neighbors;
 mod npy;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod sparse;
 mod text;
 
 pub use crate::atomic::{FileSet, FolderLock, check_writable, discard_unfinished, write_text};
@@ -27,7 +29,7 @@ pub struct MatrixLayout<'a> {
     pub rows: usize,
     /// Number of columns.
     pub cols: usize,
-    /// Ids of the rows, written as the column `id`. Not stored in `.npy`.
+    /// Ids of the rows, written as the column `id`; for `.npy`, as lines of `ids.txt` beside it.
     pub ids: &'a NodeIds,
     /// Written as the column `label`. Not stored in `.npy`.
     pub labels: Option<&'a Labels>,
@@ -124,7 +126,10 @@ impl<'a> MatrixWriter<'a> {
             return Err(self.wrong(format!("only {} of {rows} rows were written", self.written)));
         }
         match self.sink {
-            Sink::Npy(file) => file.commit(),
+            Sink::Npy(file) => {
+                file.commit()?;
+                ids::write_beside(&self.path, self.layout.ids, self.layout.rows)
+            }
             Sink::Text(text) => text.finish(),
             #[cfg(feature = "parquet")]
             Sink::Parquet(table) => table.finish(),
@@ -151,6 +156,9 @@ enum Ending {
     Tsv,
     Txt,
     Parquet,
+    Npz,
+    Mtx,
+    Metis,
     Other,
 }
 
@@ -176,6 +184,9 @@ impl Ending {
             Some("tsv" | "tab") => Self::Tsv,
             Some("txt" | "edges") => Self::Txt,
             Some("parquet" | "pq") => Self::Parquet,
+            Some("npz") => Self::Npz,
+            Some("mtx") => Self::Mtx,
+            Some("graph" | "metis") => Self::Metis,
             _ => Self::Other,
         };
         (ending, packing)

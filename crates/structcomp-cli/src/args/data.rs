@@ -2,8 +2,9 @@
 
 use super::{EveryCommand, one_of};
 use anyhow::Result;
-use clap::{Arg, Args};
+use clap::{Arg, Args, ValueEnum};
 use std::path::{Path, PathBuf};
+use structcomp::data::EdgeColumns;
 use structcomp::output::Export;
 use structcomp::{Dataset, FeatureNorm, Features, Graph, Prepare, StandIn, data};
 
@@ -30,6 +31,21 @@ pub(crate) struct Reading {
     /// File of class labels, for a file of edges
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    /// File with one node id per line: the rows of features, labels or an embedding that have no ids of their own
+    #[arg(long, value_name = "FILE")]
+    ids: Option<PathBuf>,
+    /// Whether the first line of a text table is a header
+    #[arg(long, value_name = "WHICH", default_value = "auto")]
+    header: Header,
+    /// Column of one end of each edge, by name or number from 1
+    #[arg(long, value_name = "COLUMN")]
+    source: Option<String>,
+    /// Column of the other end
+    #[arg(long, value_name = "COLUMN")]
+    target: Option<String>,
+    /// Column of the edge weights
+    #[arg(long, value_name = "COLUMN", conflicts_with = "no_weights")]
+    weight: Option<String>,
     /// File format, if it is not recognised by content; see docs/reference/formats.md
     #[arg(long, value_name = "NAME", value_parser = format_names(), hide_possible_values = true)]
     format: Option<String>,
@@ -39,6 +55,13 @@ pub(crate) struct Reading {
     /// Ignore edge weights
     #[arg(long)]
     no_weights: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Header {
+    Auto,
+    Yes,
+    No,
 }
 
 /// What is done to the features.
@@ -126,6 +149,17 @@ impl Reading {
             format: self.format.clone(),
             strict: self.strict,
             weights: !self.no_weights,
+            header: match self.header {
+                Header::Auto => None,
+                Header::Yes => Some(true),
+                Header::No => Some(false),
+            },
+            columns: EdgeColumns {
+                source: self.source.clone(),
+                target: self.target.clone(),
+                weight: self.weight.clone(),
+            },
+            ids: self.ids.clone(),
             budget: common.budget(),
         }
     }

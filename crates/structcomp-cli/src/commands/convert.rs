@@ -26,7 +26,7 @@ pub(crate) struct Convert {
     /// Name of a dataset, file, folder, or name of a synthetic graph
     #[arg(value_name = "IN")]
     input: String,
-    /// File or folder to write: a graph (.scg), a table (.npy, .parquet, .csv, .tsv; also .gz, .zst), or a folder
+    /// File or folder to write: a graph (.scg), a table (.npy, .parquet, .csv, .tsv; also .gz, .zst), a sparse matrix (.npz, .mtx, METIS's .graph), or a folder
     #[arg(value_name = "OUT")]
     output: PathBuf,
     /// Which part a table holds [default: the features, or the edges if there are none]
@@ -59,6 +59,8 @@ enum Part {
 struct ConvertReport {
     output: PathBuf,
     written: &'static str,
+    /// What was repaired and assumed while the input was read.
+    notes: Vec<String>,
     bytes: u64,
     seconds: f64,
 }
@@ -72,6 +74,7 @@ impl Convert {
             Part::Features => Export::Features,
             Part::Edges => Export::Edges,
         });
+        let mut notes = Vec::new();
         let written = match self.reading.table(&self.input, part, &self.common)? {
             Some(_) if self.hops > 0 || self.random_edges > 0 => {
                 bail!("{} is a table without a graph; leave out --hops and --random-edges", self.input)
@@ -83,19 +86,24 @@ impl Convert {
             None => {
                 let mut dataset = self.reading.load(&self.input, &self.common)?;
                 self.preparing.apply(&mut dataset, &self.common)?;
-                self.changed(dataset)?.export(&self.output, part)?
+                let dataset = self.changed(dataset)?;
+                notes.extend(dataset.repairs.describe(dataset.graph.edges() as u64));
+                notes.extend(dataset.source.notes.clone());
+                dataset.export(&self.output, part)?
             }
         };
         spinner.finish_and_clear();
         let report = ConvertReport {
             output: self.output.clone(),
             written,
+            notes,
             bytes: size_on_disk(&self.output),
             seconds: started.elapsed().as_secs_f64(),
         };
         self.common.print(&report, || {
             let (bytes, seconds) = (human_bytes(report.bytes), report.seconds);
-            format!("{}: {written}, {bytes} in {seconds:.3} s\n", self.output.display())
+            let notes: String = report.notes.iter().map(|note| format!("  note: {note}\n")).collect();
+            format!("{}: {written}, {bytes} in {seconds:.3} s\n{notes}", self.output.display())
         })
     }
 }

@@ -149,6 +149,7 @@ impl EmbedReport {
     fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.data_title(&self.data, &format!("embedding by {}", self.model));
+        lines.remarks(&self.data);
         let origin = match (&self.trained_on, self.same_data) {
             (None, _) => "without training".to_owned(),
             (_, Some(true)) => "trained on this graph".to_owned(),

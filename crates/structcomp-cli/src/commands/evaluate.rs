@@ -173,6 +173,7 @@ impl EvaluateReport {
             &format!("{}{synthetic}: {}", self.data.name, file.display()),
             &format!("({} nodes, dimension {})", grouped(*rows), grouped(*cols)),
         );
+        lines.remarks(&self.data);
         self.judgement.rows(&mut lines);
         if self.judgement.untrained.is_none() {
             let about = "there are no features; --features or --stand-in adds some";

@@ -77,9 +77,10 @@ impl InfoReport {
         self.graph(&mut lines);
         self.features(&mut lines);
         self.labels(&mut lines);
-        let repairs = data.repairs.describe(data.edges as u64).unwrap_or_else(|| "none".into());
-        lines.row("repairs", String::new(), repairs);
-        data.notes.iter().for_each(|note| lines.row("note", String::new(), note.clone()));
+        if data.repairs.describe(data.edges as u64).is_none() {
+            lines.row("repairs", String::new(), "none".into());
+        }
+        lines.remarks(data);
         lines.row("sha256", String::new(), data.sha256.clone());
         lines.row("seconds", format!("{:.3}", self.seconds), "to read the data".into());
         lines.row("graph", human_bytes(self.graph_bytes), "in memory or mapped".into());

@@ -59,11 +59,13 @@ pub(crate) struct Run {
 }
 
 const EMBEDDING: &str = "embedding.npy";
+/// The names of its rows, if nodes have any.
+const IDS: &str = "ids.txt";
 const WEIGHTS: &str = "weights.safetensors";
 const PAGE: &str = "report.html";
 const REPORT: &str = "run.json";
 /// The report has the checksums of the others.
-const FILES: [&str; 4] = [EMBEDDING, WEIGHTS, PAGE, REPORT];
+const FILES: [&str; 5] = [EMBEDDING, IDS, WEIGHTS, PAGE, REPORT];
 
 /// What is read before training.
 struct RunInput {

@@ -106,6 +106,7 @@ impl TrainReport {
     fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.data_title(&self.data, self.model.model.name());
+        lines.remarks(&self.data);
         self.train.rows(&mut lines, self.partition.as_ref());
         let structcomp::pipeline::Seconds { prepare, partition, compress, train } = self.seconds.stages;
         let load = self.seconds.load;

@@ -73,8 +73,15 @@ impl FileSet {
         Ok(checksums)
     }
 
-    /// Moves the files, of which the manifest must be one, to their final names.
+    /// Moves the files, of which the manifest must be one, to their final names. Files of an earlier set that this one
+    /// lacks are deleted.
     pub fn commit(self) -> Result<()> {
+        if self.names.last().is_some_and(|manifest| self.folder.join(manifest).exists()) {
+            let lacking = self.names.iter().filter(|name| !self.file(name).exists());
+            for earlier in lacking.map(|name| self.folder.join(name)).filter(|file| file.exists()) {
+                fs::remove_file(&earlier).map_err(Error::io(&earlier))?;
+            }
+        }
         self.move_all()
     }
 
@@ -166,6 +173,23 @@ mod tests {
         next.commit().unwrap();
         assert_eq!(held(&folder), of_run("three"));
         assert!(!folder.join("unfinished").exists());
+    }
+
+    #[test]
+    fn files_that_a_later_run_lacks_are_those_of_no_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let held_by = |names: &[&str]| {
+            let set = FileSet::create(folder.path(), NAMES).unwrap();
+            set.start().unwrap();
+            names.iter().for_each(|name| fs::write(set.file(name), *name).unwrap());
+            set.commit().unwrap();
+            held(folder.path()).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        // Without a manifest of an earlier run, the file is somebody else's.
+        fs::write(folder.path().join("z.npy"), "mine").unwrap();
+        assert_eq!(held_by(&["run.json"]), ["run.json", "z.npy"]);
+        assert_eq!(held_by(NAMES), ["run.json", "z.npy"]);
+        assert_eq!(held_by(&["run.json"]), ["run.json"]);
     }
 
     #[test]

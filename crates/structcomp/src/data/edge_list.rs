@@ -6,6 +6,7 @@
 
 mod careful;
 mod fast;
+mod header;
 mod layout;
 
 use super::{
@@ -15,12 +16,15 @@ use super::{
 };
 use crate::Result;
 use layout::LineLayout;
+pub(crate) use layout::header_note;
 use std::path::Path;
 
 pub(crate) const FORMAT: Format = Format {
     name: "edge-list",
     about: "text with one edge per line: SNAP, CSV, TSV; # and % comments; optional weight column",
-    recognizes: |head: &FileHead| head.is_text() && LineLayout::of(&head.bytes, &head.path).is_ok(),
+    recognizes: |head: &FileHead| {
+        head.is_text() && LineLayout::of(&head.bytes, &head.path, &Options::default()).is_ok()
+    },
     read,
 };
 
@@ -32,23 +36,18 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
 
 /// The edges of a text, and notes on how it was read.
 pub(crate) fn parse(text: &[u8], path: &Path, options: &Options) -> Result<(RawEdges, Vec<String>)> {
-    let mut layout = LineLayout::of(text, path)?;
-    let mut notes = Vec::new();
-    if !options.weights {
-        layout.weight = None;
-    } else if layout.weight.is_some() && !layout.named {
-        notes.push("the third column was read as edge weights (reading weights can be turned off)".into());
-    }
+    let mut layout = LineLayout::of(text, path, options)?;
+    let mut notes = std::mem::take(&mut layout.notes);
     let edges = match (layout.numeric, layout.weight) {
-        (false, _) => layout.names(text, path, options)?,
-        (true, None) => match layout.small(text, options, |pair, _| pair)? {
-            Some(pairs) => RawEdges::Small(pairs),
-            None => layout.large(text, path, options)?,
-        },
-        (true, Some(_)) => match layout.small(text, options, |pair, weight| (pair, weight))? {
-            Some(pairs) => RawEdges::SmallWeighted(pairs),
-            None => layout.large(text, path, options)?,
-        },
+        (false, _) => None,
+        (true, None) => layout.small(text, options, |pair, _| pair)?.map(RawEdges::Small),
+        (true, Some(_)) => {
+            layout.small(text, options, |pair, weight| (pair, weight))?.map(RawEdges::SmallWeighted)
+        }
+    };
+    let edges = match edges {
+        Some(edges) => edges,
+        None => layout.careful(text, path, options, &mut notes)?,
     };
     Ok((edges, notes))
 }
@@ -58,9 +57,14 @@ fn is_comment(line: &[u8]) -> bool {
     line.is_empty() || line.starts_with(b"#") || line.starts_with(b"%") || line.starts_with(b"//")
 }
 
+/// Whether a field is an integer. `007` is not: it is a different id from `7`.
 fn is_integer(field: &[u8]) -> bool {
     let digits = field.strip_prefix(b"-").unwrap_or(field);
-    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) && !is_padded(digits)
+}
+
+fn is_padded(digits: &[u8]) -> bool {
+    matches!(digits, [b'0', b'0'..=b'9', ..])
 }
 
 #[cfg(test)]
@@ -105,6 +109,46 @@ mod tests {
         assert_eq!(edges("ann bob\nbob zoe\n").unwrap(), pairs(&[("ann", "bob"), ("bob", "zoe")]));
         let huge = "18446744073709551615 7\n7 4294967296\n";
         assert_eq!(edges(huge).unwrap(), pairs(&[("7", "4294967296"), ("7", "18446744073709551615")]));
+    }
+
+    #[test]
+    fn padded_ids_are_text_and_empty_cells_are_no_nodes() {
+        assert_eq!(edges("007 7\n7 8\n").unwrap(), pairs(&[("007", "7"), ("7", "8")]));
+        assert_eq!(edges("1 2\n007 2\n").unwrap(), pairs(&[("007", "2"), ("1", "2")]));
+        let text = "vim,libc\nemacs,libc\nnano,\n,\n";
+        let (raw, notes) = parse(text.as_bytes(), Path::new("e"), &Options::default()).unwrap();
+        assert_eq!(notes, ["2 rows with an empty cell are not edges"]);
+        let (graph, ids, _) = raw.build(Nodes::FromEdges, &crate::Budget::default()).unwrap();
+        assert_eq!((graph.nodes(), graph.edges(), ids.name(2)), (4, 2, "nano".into()));
+        let strict = Options { strict: true, ..Options::default() };
+        let error = parse(text.as_bytes(), Path::new("e"), &strict).err().unwrap().to_string();
+        assert_eq!(error, "e:3: has an empty cell in place of a node id");
+    }
+
+    #[test]
+    fn columns_and_headers_may_be_chosen() {
+        let read = |text: &str, header, columns: [Option<&str>; 3]| {
+            let [source, target, weight] = columns.map(|column| column.map(str::to_owned));
+            let columns = crate::data::EdgeColumns { source, target, weight };
+            let options = Options { header, columns, ..Options::default() };
+            parse(text.as_bytes(), Path::new("e"), &options).map(|(raw, _)| raw)
+        };
+        let text = "when,who,whom\n3,ann,bob\n4,bob,eve\n";
+        for columns in [[Some("who"), Some("WHOM"), Some("when")], [Some("2"), Some("3"), Some("1")]] {
+            let RawEdges::Names(edges, names) = read(text, None, columns).unwrap() else { panic!("names") };
+            assert_eq!((edges, names.len()), (vec![([0, 1], 3.0), ([1, 2], 4.0)], 3));
+        }
+        let RawEdges::Names(edges, _) = read("ann bob\nbob eve\n", Some(true), [None; 3]).unwrap() else {
+            panic!()
+        };
+        assert_eq!(edges.len(), 1);
+        assert_eq!(read("who whom\n1 2\n", Some(false), [None; 3]).unwrap().len(), 2);
+        for (columns, said) in [
+            ([Some("4"), None, None], "e: has no column '4'; there are 'when', 'who', 'whom'"),
+            ([Some("whom"), Some("whom"), None], "e: has both ends of the edges in the same column"),
+        ] {
+            assert_eq!(read(text, None, columns).err().unwrap().to_string(), said);
+        }
     }
 
     #[test]

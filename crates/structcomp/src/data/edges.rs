@@ -1,8 +1,9 @@
 //! Edges in terms of the ids in a file, and their translation to node numbers.
 
-use crate::{Error, NodeIds, Result, graph::EdgeList};
+use super::ids::Places;
+use crate::graph::{EdgeList, Repairs};
+use crate::{Budget, Error, Graph, NodeIds, Result};
 use rayon::prelude::*;
-use std::collections::HashMap;
 
 /// Edges with the ids of the file.
 pub(crate) enum RawEdges {
@@ -26,6 +27,8 @@ pub(crate) enum Nodes {
     Count(usize),
     /// Those of a node table.
     Table(NodeIds, usize),
+    /// `0..n` in the edges, with ids from elsewhere.
+    Numbered(NodeIds, usize),
 }
 
 /// Edges between node numbers.
@@ -38,33 +41,50 @@ pub(crate) struct Resolved {
 }
 
 impl RawEdges {
+    /// The entries of a matrix: those in the same place are added.
+    pub(crate) fn added(self) -> Self {
+        let EdgeList { plain, weighted } = match self {
+            Self::Small(pairs) => EdgeList::from_packed(pairs).added(),
+            Self::SmallWeighted(pairs) => EdgeList::from_weighted(pairs).added(),
+            other => return other,
+        };
+        if weighted.is_empty() { Self::Small(plain) } else { Self::SmallWeighted(weighted) }
+    }
+
     /// Translates ids to node numbers. Nodes taken from the edges are numbered in id order, so the order
     /// of the edges does not matter.
     pub(crate) fn resolve(self, nodes: Nodes) -> Result<Resolved> {
-        match nodes {
-            Nodes::FromEdges => self.number_by_edges(),
-            Nodes::Count(n) | Nodes::Table(NodeIds::Implicit, n) => {
-                let small = |id: u64| (id < n as u64).then_some(id as u32);
-                let (edges, unknown) = self.map_ids(small, |name| name.parse().ok().and_then(small));
-                Ok(Resolved { edges, nodes: n, ids: NodeIds::Implicit, unknown })
-            }
-            Nodes::Table(ids, n) => {
-                let (edges, unknown) = match &ids {
-                    NodeIds::Numbers(numbers) => {
-                        let number: HashMap<u64, u32> = numbers.iter().copied().zip(0..).collect();
-                        let of = |id: u64| number.get(&id).copied();
-                        self.map_ids(of, |name| name.parse().ok().and_then(of))
-                    }
-                    NodeIds::Names(names) => {
-                        let number: HashMap<&str, u32> = names.iter().map(|name| &**name).zip(0..).collect();
-                        let of = |name: &str| number.get(name).copied();
-                        self.map_ids(|id| of(&id.to_string()), of)
-                    }
-                    NodeIds::Implicit => unreachable!("matched above"),
-                };
-                Ok(Resolved { edges, nodes: n, ids, unknown })
-            }
+        let (ids, n, by_number) = match nodes {
+            Nodes::FromEdges => return self.number_by_edges(),
+            Nodes::Count(n) | Nodes::Table(NodeIds::Implicit, n) => (NodeIds::Implicit, n, true),
+            Nodes::Numbered(ids, n) => (ids, n, true),
+            Nodes::Table(ids, n) => (ids, n, false),
+        };
+        if by_number {
+            let small = |id: u64| (id < n as u64).then_some(id as u32);
+            let (edges, unknown) = self.map_ids(small, |name| name.parse().ok().and_then(small));
+            return Ok(Resolved { edges, nodes: n, ids, unknown });
         }
+        let places = Places::of(&ids, n);
+        check_match(&self, &ids, n, &places)?;
+        let number = |id: u64| places.of_number(id);
+        let (edges, unknown) = self.map_ids(number, |name| places.of_name(name));
+        Ok(Resolved { edges, nodes: n, ids, unknown })
+    }
+
+    /// The graph, its ids and what was repaired.
+    pub(crate) fn build(self, nodes: Nodes, budget: &Budget) -> Result<(Graph, NodeIds, Repairs)> {
+        let Resolved { edges, nodes, ids, unknown } = self.resolve(nodes)?;
+        budget.check_nodes(nodes)?;
+        let (graph, mut repairs) = edges.build(nodes)?;
+        repairs.unknown_ids = unknown;
+        repairs.listed += unknown;
+        if graph.edges() == 0 && unknown > 0 {
+            return Err(Error::Input(format!(
+                "none of the {unknown} edges connects two nodes of the table; do both use the same ids?"
+            )));
+        }
+        Ok((graph, ids, repairs))
     }
 
     /// Translates both ends; edges with an end that is not a node are dropped and counted.
@@ -279,6 +299,29 @@ impl Present {
         }
         ids
     }
+}
+
+/// Fails if fewer than half of the nodes in the edges, or of the nodes of the table if there are fewer, have
+/// the same ids.
+fn check_match(edges: &RawEdges, ids: &NodeIds, nodes: usize, places: &Places) -> Result<()> {
+    let (own, count) = edges.ids()?;
+    let known = (0..count as u32).into_par_iter().filter(|&node| places.place(&own, node).is_some()).count();
+    if enough_match(known, count, nodes) {
+        return Ok(());
+    }
+    let first = |ids: &NodeIds, count: usize| {
+        if count == 0 { String::new() } else { format!(" ('{}', …)", ids.name(0)) }
+    };
+    let (in_edges, in_table) = (first(&own, count), first(ids, nodes));
+    Err(Error::Input(format!(
+        "only {known} of the {count} ids in the edges{in_edges} are among the {nodes} ids of the nodes{in_table}; \
+         do both use the same ids?"
+    )))
+}
+
+/// Whether two lists of ids, of which `known` are in both, may be about the same nodes.
+pub(crate) fn enough_match(known: usize, left: usize, right: usize) -> bool {
+    2 * known >= left.min(right)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::{Error, Result};
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// The ids of the nodes in the files they were read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,6 +57,47 @@ impl NodeIds {
     /// Whether ids are explicit and there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
+    }
+}
+
+/// The index of each id.
+pub(crate) enum Places<'a> {
+    Below(u64),
+    Numbers(HashMap<u64, u32>),
+    Names(HashMap<&'a str, u32>),
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn of(ids: &'a NodeIds, count: usize) -> Self {
+        match ids {
+            NodeIds::Implicit => Self::Below(count as u64),
+            NodeIds::Numbers(numbers) => Self::Numbers(numbers.iter().copied().zip(0..).collect()),
+            NodeIds::Names(names) => Self::Names(names.iter().map(|name| &**name).zip(0..).collect()),
+        }
+    }
+
+    /// The index of the id that another table has at `row`.
+    pub(crate) fn place(&self, ids: &NodeIds, row: u32) -> Option<u32> {
+        match ids {
+            NodeIds::Implicit => self.of_number(row as u64),
+            NodeIds::Numbers(numbers) => self.of_number(numbers[row as usize]),
+            NodeIds::Names(names) => self.of_name(&names[row as usize]),
+        }
+    }
+
+    pub(crate) fn of_number(&self, number: u64) -> Option<u32> {
+        match self {
+            Self::Below(count) => (number < *count).then_some(number as u32),
+            Self::Numbers(places) => places.get(&number).copied(),
+            Self::Names(places) => places.get(&*number.to_string()).copied(),
+        }
+    }
+
+    pub(crate) fn of_name(&self, name: &str) -> Option<u32> {
+        match self {
+            Self::Names(places) => places.get(name).copied(),
+            _ => name.parse().ok().and_then(|number| self.of_number(number)),
+        }
     }
 }
 

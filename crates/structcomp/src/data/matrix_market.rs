@@ -53,6 +53,7 @@ fn read(path: &Path, options: &Options) -> Result<Parts> {
         }
     };
     let files = vec![path.to_owned()];
+    let edges = if matrix.has_values && options.weights { edges.added() } else { edges };
     Ok(Parts { nodes: Nodes::Count(rows), edges: EdgeSource::Raw(edges), files, ..Parts::default() })
 }
 

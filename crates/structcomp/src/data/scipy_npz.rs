@@ -17,14 +17,15 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-fn recognizes(head: &FileHead) -> bool {
+pub(crate) fn recognizes(head: &FileHead) -> bool {
     Archive::of_head(head).is_some_and(|archive| archive.has("format") && archive.has("shape"))
 }
 
 fn read(path: &Path, options: &Options) -> Result<Parts> {
     let archive = Archive::open(path, &options.budget)?;
     let matrix = open(&archive, &options.budget)?;
-    let edges = EdgeSource::Raw(matrix.edges(options.weights)?);
+    let edges = matrix.edges(options.weights)?;
+    let edges = EdgeSource::Raw(if options.weights { edges.added() } else { edges });
     Ok(Parts { nodes: Nodes::Count(matrix.rows), edges, files: vec![path.to_owned()], ..Parts::default() })
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod files;
 
 use crate::{Csr, Dense, Error, Features, Labels, NodeIds, Result};
 use rayon::prelude::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A table with one row per node.
 #[derive(Debug, Default, PartialEq)]
@@ -16,6 +16,12 @@ pub(crate) struct NodeTable {
     pub(crate) features: Option<Features>,
     pub(crate) labels: Option<Labels>,
     pub(crate) notes: Vec<String>,
+    /// Whether the first line of a text was read as a row, for lack of evidence that it is a header.
+    pub(crate) headless: bool,
+    /// Blank lines at the end of a list, which may be rows without a label.
+    pub(crate) spare: usize,
+    /// The file that the ids are from, if it is not that of the table.
+    pub(crate) named_by: Option<PathBuf>,
 }
 
 /// What a table is read for.
@@ -27,8 +33,8 @@ pub(crate) enum Purpose {
     Labels,
 }
 
-/// Names of id columns; the last three are how pandas writes an index.
-const ID: [&str; 8] = ["id", "node_id", "nodeid", "node", "name", "index", "", "__index_level_0__"];
+/// Names of id columns; the last two are how pandas writes an index.
+const ID: [&str; 7] = ["id", "node_id", "nodeid", "node", "name", "index", "__index_level_0__"];
 const LABEL: [&str; 4] = ["label", "labels", "class", "y"];
 #[cfg(feature = "parquet")]
 const FEATURES: [&str; 7] = ["embedding", "embeddings", "features", "feature", "feat", "x", "attr"];

@@ -1,33 +1,37 @@
 //! Separate files of edges, features and labels, joined by node id; also a folder of such files with
 //! fixed names.
 
-use super::edges::{Nodes, RawEdges};
+mod header;
+mod join;
+
+use super::id_file::{IdFile, shown};
 use super::table::NodeTable;
 use super::table::files::{open_features, open_labels};
-use super::{EdgeSource, Format, Options, Parts, Table, bytes::FileHead, recognize};
-use crate::{Error, Features, Labels, NodeIds, Result};
-use std::collections::HashMap;
+use super::{EdgeSource, Format, Options, Parts, bytes::FileHead, recognize};
+use crate::{Error, Result};
 use std::path::{Path, PathBuf};
+
+pub(super) use join::rows_of_nodes;
 
 pub(crate) const FORMAT: Format = Format {
     name: "tables",
-    about: "folder with edges.csv (or .tsv, .txt, .parquet), optionally nodes.* or features.*, and labels.*",
-    recognizes: |head: &FileHead| !members(head, &["edges"]).is_empty(),
+    about: "folder with edges.csv (or .tsv, .txt, .parquet), optionally nodes.*, features.* or x.*, labels.* or y.*, and names.txt or ids.txt",
+    recognizes: |head: &FileHead| !members(head, &["edges"], &ENDINGS).is_empty(),
     read,
 };
 
 const ENDINGS: [&str; 8] = ["parquet", "csv", "tsv", "txt", "npy", "npz", "mtx", "json"];
 
 /// The folder's files of these names with a supported extension, compressed or not.
-fn members(head: &FileHead, names: &[&str]) -> Vec<PathBuf> {
-    let files = names.iter().flat_map(|name| ENDINGS.map(|ending| format!("{name}.{ending}")));
+fn members(head: &FileHead, names: &[&str], endings: &[&str]) -> Vec<PathBuf> {
+    let files = names.iter().flat_map(|name| endings.iter().map(move |ending| format!("{name}.{ending}")));
     let packed = files.flat_map(|file| ["", ".gz", ".zst"].map(|packing| format!("{file}{packing}")));
     packed.filter(|file| head.has(file)).map(|file| head.path.join(file)).collect()
 }
 
 /// The only file of these names, if there is one.
-fn member(head: &FileHead, names: &[&str]) -> Result<Option<PathBuf>> {
-    let mut files = members(head, names);
+fn member(head: &FileHead, names: &[&str], endings: &[&str]) -> Result<Option<PathBuf>> {
+    let mut files = members(head, names, endings);
     match &files[..] {
         [one, another, ..] => {
             let [one, another] = [one, another].map(|file| file.file_name().unwrap_or_default().display());
@@ -40,12 +44,18 @@ fn member(head: &FileHead, names: &[&str]) -> Result<Option<PathBuf>> {
 fn read(folder: &Path, options: &Options) -> Result<Parts> {
     let head = FileHead::of(folder)?;
     let none = || Error::format(folder, "has no file edges.*");
-    let edges = member(&head, &["edges"])?.ok_or_else(none)?;
-    let nodes = member(&head, &["nodes", "features"])?;
-    let labels = member(&head, &["labels"])?;
+    let edges = member(&head, &["edges"], &ENDINGS)?.ok_or_else(none)?;
+    let nodes = member(&head, &["nodes", "features", "x"], &ENDINGS)?;
+    let labels = member(&head, &["labels", "y"], &ENDINGS)?;
+    let ids = member(&head, &["ids", "names"], &["txt"])?;
     // A specified format is that of the folder, not of the file.
     let options = Options { format: None, ..options.clone() };
-    join(&edges, nodes.as_deref(), labels.as_deref(), &options)
+    let mut parts = join(&edges, nodes.as_deref(), labels.as_deref(), &options)?;
+    // Without a matrix that needs it, a list of names may still have nodes that are in no edge.
+    if let Some(path) = ids.filter(|path| options.ids.is_none() && !parts.files.contains(path)) {
+        join::add_listed(&mut parts, IdFile::open(&path, &options.budget)?);
+    }
+    Ok(parts)
 }
 
 /// Reads the files and determines the nodes.
@@ -57,194 +67,62 @@ pub(super) fn join(
 ) -> Result<Parts> {
     let mut parts = (recognize(edges, options)?.read)(edges, options)?;
     parts.files.extend(nodes.into_iter().chain(labels).map(Path::to_owned));
-    let node_table = nodes.map(|path| open_features(path, options)).transpose()?;
-    let label_table = labels.map(|path| open_labels(path, options)).transpose()?;
+    // A stored graph may have its names beside it, by which tables are put in its order.
+    if matches!(parts.edges, EdgeSource::Graph(..)) {
+        name_by_file(&mut parts, edges, options)?;
+    }
     // An error about a table names the file of the table.
     let within = |path: Option<&Path>, error: Error| error.within(path.unwrap_or(edges));
-    if let Some(mut table) = node_table {
+    let read = |path: &Path, open: fn(&Path, &Options) -> Result<NodeTable>, parts: &mut Parts| {
+        let mut table = header::read(path, open, parts, options)?;
+        parts.files.extend(table.named_by.clone());
         parts.notes.append(&mut table.notes);
-        name_nodes(&mut parts, &table, "features").map_err(|error| within(nodes, error))?;
+        Ok::<_, Error>(table)
+    };
+    let node_table = nodes.map(|path| read(path, open_features, &mut parts)).transpose()?;
+    let label_table = labels.map(|path| read(path, open_labels, &mut parts)).transpose()?;
+    if let Some(mut table) = node_table {
+        join::name_nodes(&mut parts, &mut table, "features").map_err(|error| within(nodes, error))?;
         // The table takes precedence over features and labels in the file of the edges.
         parts.features = table.features.take().or(parts.features);
         parts.labels = table.labels.take().or(parts.labels);
-    } else if let Some(table) = &label_table {
-        let named = match &table.ids {
-            Some(ids) => name_nodes_with_edges(&mut parts, ids, table),
-            None => name_nodes(&mut parts, table, "labels"),
-        };
-        named.map_err(|error| within(labels, error))?;
+    } else if matches!(parts.edges, EdgeSource::Raw(_)) {
+        name_by_file(&mut parts, edges, options)?;
     }
     if let Some(table) = label_table {
-        parts.labels = labels_of_nodes(&mut parts, table).map_err(|error| within(labels, error))?;
+        parts.labels = join::labels_of_nodes(&mut parts, table).map_err(|error| within(labels, error))?;
     }
     Ok(parts)
 }
 
-/// Uses the rows of a table as the nodes, if that is consistent with the edges.
-fn name_nodes(parts: &mut Parts, table: &NodeTable, what: &str) -> Result<()> {
-    let rows = table.rows;
-    let differ = |nodes: usize| {
-        Err(Error::Input(format!("the {what} have {rows} rows but the graph has {nodes} nodes")))
+/// Names the nodes of a graph without names: by the file that the user named, or by one beside it.
+pub(super) fn name_by_file(parts: &mut Parts, graph: &Path, options: &Options) -> Result<()> {
+    let found = match (&options.ids, join::nodes_without_ids(parts)) {
+        (Some(path), _) => Some(IdFile::open(path, &options.budget)?),
+        (None, Some(nodes)) if graph.is_file() => IdFile::of_rows(graph, nodes, options)?,
+        _ => None,
     };
-    match (&parts.edges, &parts.nodes) {
-        (EdgeSource::Graph(graph, _), _) if graph.nodes() != rows => return differ(graph.nodes()),
-        (EdgeSource::Raw(_), Nodes::Count(nodes) | Nodes::Table(_, nodes)) if *nodes != rows => {
-            return differ(*nodes);
-        }
-        _ => {}
+    let Some(found) = found else { return Ok(()) };
+    if options.ids.is_none() {
+        parts.notes.push(found.note("nodes"));
     }
-    match (&parts.edges, &table.ids) {
-        (EdgeSource::Graph(_, ids), Some(own)) if ids != own => Err(Error::Input(format!(
-            "the {what} and the graph differ in ids or order; write the graph as an edge list to join by id"
-        ))),
-        (EdgeSource::Graph(..), _) => Ok(()),
-        (EdgeSource::Raw(_), Some(ids)) => {
-            parts.nodes = Nodes::Table(ids.clone(), rows);
-            Ok(())
-        }
-        (EdgeSource::Raw(raw), None) => {
-            if matches!(parts.nodes, Nodes::FromEdges) {
-                count_nodes(raw, rows, what)?;
-                parts.nodes = Nodes::Count(rows);
-            }
-            Ok(())
-        }
-    }
-}
-
-/// Rows without ids are nodes `0..rows`; the edges must not contain others.
-fn count_nodes(raw: &RawEdges, rows: usize, what: &str) -> Result<()> {
-    let problem = match (raw, raw.largest_id()) {
-        (RawEdges::Names(..), _) => "the edges have text ids".to_owned(),
-        (_, Some(id)) if id >= rows as u64 => format!("the edges contain node {id}"),
-        _ => return Ok(()),
+    parts.files.push(found.path.clone());
+    let path = found.path.clone();
+    let mut table = NodeTable {
+        rows: found.count,
+        ids: Some(found.ids),
+        named_by: Some(found.path),
+        ..NodeTable::default()
     };
-    Err(Error::Input(format!(
-        "{problem}, but the {what} have {rows} rows without ids (nodes 0, 1, 2 and so on); add an id column"
-    )))
-}
-
-/// The nodes are those with labels, followed by those that occur only in the edges: label files often
-/// cover only part of the nodes.
-fn name_nodes_with_edges(parts: &mut Parts, ids: &NodeIds, labels: &NodeTable) -> Result<()> {
-    let EdgeSource::Raw(raw) = &parts.edges else { return Ok(()) };
-    if !matches!(parts.nodes, Nodes::FromEdges) {
-        return Ok(());
-    }
-    let (others, count) = raw.ids()?;
-    let known = Places::of(ids, labels.rows);
-    let new: Vec<u32> = (0..count as u32).filter(|&node| known.place(&others, node).is_none()).collect();
-    let total = labels.rows + new.len();
-    let all = if new.is_empty() {
-        ids.clone()
-    } else if let (Some(mut numbers), Some(more)) = (numbers(ids, labels.rows), numbers(&others, count)) {
-        numbers.extend(new.iter().map(|&node| more[node as usize]));
-        NodeIds::from_numbers(numbers)?
-    } else {
-        let own = (0..labels.rows as u32).map(|row| ids.name(row));
-        let names = own.chain(new.iter().map(|&node| others.name(node)));
-        NodeIds::from_names(names.map(|name| name.into_owned().into()).collect())?
-    };
-    parts.nodes = Nodes::Table(all, total);
-    Ok(())
-}
-
-fn numbers(ids: &NodeIds, count: usize) -> Option<Vec<u64>> {
-    match ids {
-        NodeIds::Implicit => Some((0..count as u64).collect()),
-        NodeIds::Numbers(numbers) => Some(numbers.clone()),
-        NodeIds::Names(_) => None,
-    }
-}
-
-/// The labels in node order.
-fn labels_of_nodes(parts: &mut Parts, table: NodeTable) -> Result<Option<Labels>> {
-    let (Some(labels), Some(ids)) = (&table.labels, &table.ids) else { return Ok(table.labels) };
-    let (nodes, count) = match (&parts.edges, &parts.nodes) {
-        (EdgeSource::Graph(graph, ids), _) => (ids, graph.nodes()),
-        (_, Nodes::Table(ids, count)) => (ids, *count),
-        (_, Nodes::Count(count)) => (&NodeIds::Implicit, *count),
-        (_, Nodes::FromEdges) => return Err(Error::Input("labels with ids need nodes with ids".into())),
-    };
-    let places = Places::of(nodes, count);
-    let mut class = vec![None; count];
-    let mut unknown = 0;
-    for (row, of_row) in (0..).zip(labels.iter()) {
-        match places.place(ids, row) {
-            Some(node) => class[node as usize] = of_row,
-            None => unknown += 1,
-        }
-    }
-    if unknown > 0 {
-        parts.notes.push(format!("{unknown} labels have ids of unknown nodes"));
-    }
-    let aligned = Labels::new(class)?;
-    match labels.names() {
-        Some(names) => aligned.with_names(names.to_vec()).map(Some),
-        None => Ok(Some(aligned)),
-    }
-}
-
-/// The rows of a table in node order.
-pub(super) fn rows_of_nodes(table: Table, nodes: &NodeIds, count: usize) -> Result<Features> {
-    let Table { ids, features, .. } = table;
-    let features = features.ok_or_else(|| Error::Input("has no numeric column".into()))?;
-    let rows = features.rows();
-    if ids == NodeIds::Implicit || ids == *nodes {
-        return match rows == count {
-            true => Ok(features),
-            false => Err(Error::Input(format!(
-                "has {rows} rows but the graph has {count} nodes; use an embedding of this graph or add ids"
-            ))),
-        };
-    }
-    let places = Places::of(&ids, rows);
-    let places: Vec<Option<u32>> = (0..count as u32).map(|node| places.place(nodes, node)).collect();
-    if let Some(first) = places.iter().position(Option::is_none) {
-        let missing = places.iter().filter(|place| place.is_none()).count();
-        let name = nodes.name(first as u32);
-        return Err(Error::Input(format!("has no row for {missing} of {count} nodes, such as '{name}'")));
-    }
-    Ok(features.select(&places.into_iter().flatten().collect::<Vec<u32>>()))
-}
-
-/// The index of each id.
-enum Places<'a> {
-    Below(u64),
-    Numbers(HashMap<u64, u32>),
-    Names(HashMap<&'a str, u32>),
-}
-
-impl<'a> Places<'a> {
-    fn of(ids: &'a NodeIds, count: usize) -> Self {
-        match ids {
-            NodeIds::Implicit => Self::Below(count as u64),
-            NodeIds::Numbers(numbers) => Self::Numbers(numbers.iter().copied().zip(0..).collect()),
-            NodeIds::Names(names) => Self::Names(names.iter().map(|name| &**name).zip(0..).collect()),
-        }
-    }
-
-    /// The index of the id that another table has at `row`.
-    fn place(&self, ids: &NodeIds, row: u32) -> Option<u32> {
-        let number = || match ids {
-            NodeIds::Implicit => Some(row as u64),
-            NodeIds::Numbers(numbers) => Some(numbers[row as usize]),
-            NodeIds::Names(names) => names[row as usize].parse().ok(),
-        };
-        match self {
-            Self::Below(count) => number().filter(|number| number < count).map(|number| number as u32),
-            Self::Numbers(places) => places.get(&number()?).copied(),
-            Self::Names(places) => places.get(&*ids.name(row)).copied(),
-        }
-    }
+    join::name_nodes(parts, &mut table, &shown(&path)).map_err(|error| error.within(&path))
 }
 
 #[cfg(all(test, feature = "parquet"))]
 mod tests {
     use super::*;
-    use crate::Graph;
     use crate::data::{Dataset, open, open_files};
     use crate::output::write_edges;
+    use crate::{Graph, NodeIds};
     use std::fs;
     use tempfile::TempDir;
 
@@ -279,7 +157,7 @@ mod tests {
         assert_eq!(data.ids, NodeIds::Numbers(vec![12, 10, 13, 11, 99]));
         assert_eq!(data.features.as_ref().unwrap().to_dense().values(), [0.2, 0.0, 0.3, 0.1, 9.0]);
         assert_eq!(classes(&data), [Some(1), Some(0), None, None, None]);
-        assert_eq!(data.source.notes, ["1 labels have ids of unknown nodes"]);
+        assert_eq!(data.source.notes, ["1 label has the id of an unknown node"]);
         assert_eq!(data.graph.edge_iter().collect::<Vec<_>>(), [(0, 2), (0, 3), (1, 3)]);
         assert_eq!(data.source.format, "tables");
     }
@@ -333,5 +211,67 @@ mod tests {
         );
         let none = tempfile::tempdir().unwrap();
         assert!(open(none.path(), &options).is_err());
+    }
+
+    fn four_names() -> NodeIds {
+        NodeIds::from_names(["ann", "bob", "eve", "zoe"].map(Into::into).to_vec()).unwrap()
+    }
+
+    #[test]
+    fn rows_without_ids_take_those_of_a_list() {
+        let names = ("names.txt", "zoe\neve\nbob\nann\njoe\n");
+        let features = ("x.csv", "1,4\n1,3\n1,2\n1,1\n1,5\n");
+        let data = opened(&four_names(), &[names, features]).unwrap();
+        assert_eq!((data.graph.nodes(), data.ids.name(0)), (5, "zoe".into()));
+        assert_eq!(edges(&data).len(), 3);
+        assert_eq!(data.source.notes, ["the ids of the rows of x.csv were read from names.txt"]);
+        // Edges of numbers are about the rows.
+        let numbered = opened(&NodeIds::Implicit, &[names, features]).unwrap();
+        assert_eq!(edges(&numbered)[0], ("zoe".into(), "eve".into()));
+        // Without features, the list has the nodes that are in no edge.
+        let listed = opened(&four_names(), &[names]).unwrap();
+        assert_eq!((listed.graph.nodes(), listed.repairs.isolated), (5, 1));
+        let other = opened(&four_names(), &[("names.txt", "red\nblue\n")]).unwrap();
+        assert_eq!(other.graph.nodes(), 4);
+        assert!(other.source.notes[0].starts_with("names.txt was ignored"), "{:?}", other.source.notes);
+    }
+
+    #[test]
+    fn a_binary_graph_keeps_its_names_and_orders_the_features() {
+        let folder = folder(&four_names(), &[("x.csv", "id,a\nzoe,4\nann,1\nbob,2\neve,3\njoe,5\n")]);
+        let at = |name: &str| folder.path().join(name);
+        open(at("edges.parquet"), &Options::default()).unwrap().export(at("graph.scg"), None).unwrap();
+        let data = open_files(at("graph.scg"), Some(&at("x.csv")), None, &Options::default()).unwrap();
+        assert_eq!((&data.ids, data.graph.nodes()), (&four_names(), 4));
+        assert_eq!(data.features.unwrap().to_dense().values(), [1.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn a_header_is_recognised_by_the_ids_in_the_edges() {
+        let table = "person,team\nann,red\nbob,blue\neve,blue\n";
+        let data = opened(&four_names(), &[("labels.csv", table)]).unwrap();
+        assert_eq!(classes(&data), [Some(1), Some(0), Some(0), None]);
+        assert_eq!(
+            data.source.notes,
+            ["labels.csv: the first line, 'person, team', was read as a header (this can be turned off)"]
+        );
+        let list = opened(
+            &NodeIds::Implicit,
+            &[("x.csv", "1,2\n1,3\n1,4\n1,5\n"), ("y.csv", "team\nred\nred\nblue\nblue\n")],
+        );
+        assert_eq!(classes(&list.unwrap()), [Some(1), Some(1), Some(0), Some(0)]);
+        let node = opened(&four_names(), &[("labels.csv", "ann,red\nbob,blue\neve,blue\n")]).unwrap();
+        assert_eq!(classes(&node), [Some(1), Some(0), Some(0), None]);
+    }
+
+    #[test]
+    fn blank_lines_at_the_end_of_labels_are_nodes_if_there_are_so_many() {
+        let features = ("x.csv", "1,2\n1,3\n1,4\n1,5\n");
+        let labelled = opened(&NodeIds::Implicit, &[features, ("y.txt", "1\n\n0\n\n")]).unwrap();
+        assert_eq!(classes(&labelled), [Some(1), None, Some(0), None]);
+        let spare = opened(&NodeIds::Implicit, &[features, ("y.txt", "1\n\n0\n0\n\n\n")]).unwrap();
+        assert_eq!(classes(&spare), [Some(1), None, Some(0), Some(0)]);
+        let alone = opened(&NodeIds::Implicit, &[("y.txt", "1\n\n0\n\n\n")]).unwrap();
+        assert_eq!(classes(&alone), [Some(1), None, Some(0), None]);
     }
 }

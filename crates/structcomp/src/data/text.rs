@@ -142,29 +142,66 @@ impl Delimiter {
     }
 }
 
+/// Fields of a line with quotes. Blanks inside quotes belong to a field, those around it do not.
 fn quoted_fields(line: &[u8], delimiter: u8) -> Vec<Cow<'_, [u8]>> {
     let mut fields = Vec::new();
-    let (mut field, mut quoted, mut at) = (Vec::new(), false, 0);
+    let (mut field, mut quoted, mut at) = (QuotedField::default(), false, 0);
     while at < line.len() {
         match (line[at], quoted) {
             (b'"', true) if line.get(at + 1) == Some(&b'"') => {
-                field.push(b'"');
+                field.push(b'"', true);
                 at += 1;
             }
-            (b'"', _) => quoted = !quoted,
-            (byte, false) if byte == delimiter => {
-                fields.push(Cow::Owned(std::mem::take(&mut field).trim_ascii().to_vec()));
+            (b'"', _) => {
+                quoted = !quoted;
+                field.kept = field.bytes.len();
+                field.begun = true;
             }
-            (byte, _) => field.push(byte),
+            (byte, false) if byte == delimiter => fields.push(std::mem::take(&mut field).finish()),
+            (byte, _) => field.push(byte, quoted),
         }
         at += 1;
     }
-    fields.push(Cow::Owned(field.trim_ascii().to_vec()));
+    fields.push(field.finish());
     fields
+}
+
+#[derive(Default)]
+struct QuotedField {
+    bytes: Vec<u8>,
+    /// Bytes up to the last one that is quoted or not blank.
+    kept: usize,
+    /// Whether there is a quote or a byte that is not blank.
+    begun: bool,
+}
+
+impl QuotedField {
+    fn push(&mut self, byte: u8, quoted: bool) {
+        let counts = quoted || !byte.is_ascii_whitespace();
+        if counts || self.begun {
+            self.bytes.push(byte);
+        }
+        if counts {
+            (self.kept, self.begun) = (self.bytes.len(), true);
+        }
+    }
+
+    fn finish(mut self) -> Cow<'static, [u8]> {
+        self.bytes.truncate(self.kept);
+        Cow::Owned(self.bytes)
+    }
 }
 
 pub(crate) fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
     std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+/// Whether a field can be the name of a column; it is neither a number nor the mark of a missing one.
+pub(crate) fn is_column_name(field: &[u8]) -> bool {
+    let missing = ["na", "n/a", "null", "none", "-", "?"];
+    !field.is_empty()
+        && number::<f32>(field).is_none()
+        && !missing.iter().any(|mark| field.eq_ignore_ascii_case(mark.as_bytes()))
 }
 
 /// The start of a word, safe to print.
@@ -210,6 +247,7 @@ mod tests {
         assert_eq!(split("a\tb c"), ["a", "b c"]);
         assert_eq!(split("1, 2,"), ["1", "2", ""]);
         assert_eq!(split(r#""x, y","say ""hi""",3"#), ["x, y", r#"say "hi""#, "3"]);
+        assert_eq!(split(r#"" x ", " y" ,z w ,"""#), [" x ", " y", "z w", ""]);
     }
 
     #[test]

@@ -16,9 +16,9 @@ use rayon::prelude::*;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EdgeList {
     /// `source << 32 | target`.
-    plain: Vec<u64>,
+    pub(crate) plain: Vec<u64>,
     /// Used instead of `plain` if the edges have weights.
-    weighted: Vec<(u64, f32)>,
+    pub(crate) weighted: Vec<(u64, f32)>,
 }
 
 impl EdgeList {
@@ -41,6 +41,28 @@ impl EdgeList {
     pub fn push(&mut self, source: u32, target: u32) {
         let pair = pack(source, target);
         if self.weighted.is_empty() { self.plain.push(pair) } else { self.weighted.push((pair, 1.0)) }
+    }
+
+    /// The entries of a matrix: the weights of those in the same place are added, as scipy and PyTorch do.
+    pub fn added(mut self) -> Self {
+        if self.plain.par_windows(2).any(|pair| pair[0] >= pair[1]) {
+            let mut sorted = self.plain.clone();
+            sorted.par_sort_unstable();
+            if sorted.par_windows(2).any(|pair| pair[0] == pair[1]) {
+                let weighted = std::mem::take(&mut self.plain).into_iter().map(|pair| (pair, 1.0));
+                self.weighted = weighted.collect();
+            }
+        }
+        if self.weighted.par_windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            // Keeps the order of the file, on which the last digits of a sum depend.
+            self.weighted.par_sort_by_key(|&(pair, _)| pair);
+            self.weighted.dedup_by(|next, kept| {
+                let same = next.0 == kept.0;
+                kept.1 += if same { next.1 } else { 0.0 };
+                same
+            });
+        }
+        self
     }
 
     /// Number of listed edges.
@@ -179,6 +201,16 @@ mod tests {
         assert_eq!(repairs, expected);
         let said = "1 self loop dropped, 2 duplicates dropped, 1 one-way edge made two-way";
         assert_eq!(repairs.describe(2).as_deref(), Some(said));
+    }
+
+    #[test]
+    fn entries_of_a_matrix_are_added() {
+        let entries = vec![(pack(1, 0), 2.0), (pack(0, 1), 1.0), (pack(1, 0), 3.0)];
+        assert_eq!(EdgeList::from_weighted(entries).added().weighted, [(pack(0, 1), 1.0), (pack(1, 0), 5.0)]);
+        let ones = EdgeList::from_packed(vec![pack(1, 0), pack(0, 2), pack(1, 0)]).added();
+        assert_eq!((ones.plain.len(), &ones.weighted[..]), (0, &[(pack(0, 2), 1.0), (pack(1, 0), 2.0)][..]));
+        let plain = vec![pack(1, 0), pack(0, 2)];
+        assert_eq!(EdgeList::from_packed(plain.clone()).added().plain, plain);
     }
 
     #[test]

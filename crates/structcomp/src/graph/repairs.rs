@@ -25,8 +25,8 @@ pub struct Repairs {
 impl Repairs {
     /// The repairs in words, or `None` if there were none.
     ///
-    /// Isolated nodes are not a repair. Neither are edges listed in one direction, as in most files of
-    /// undirected graphs, unless the file lists others in both.
+    /// Isolated nodes are not a repair. Neither are edges listed in one direction, as in most files, unless
+    /// the file lists at least half of the edges in both.
     pub fn describe(&self, edges: u64) -> Option<String> {
         let mut said = Vec::new();
         let mut say = |count: u64, one: &str, many: &str, done: &str| match count {
@@ -36,7 +36,7 @@ impl Repairs {
         };
         say(self.self_loops, "self loop", "self loops", "dropped");
         say(self.duplicates, "duplicate", "duplicates", "dropped");
-        let one_way = if self.directed == edges { 0 } else { self.directed };
+        let one_way = if 2 * self.directed > edges { 0 } else { self.directed };
         say(one_way, "one-way edge", "one-way edges", "made two-way");
         say(self.zero_weights, "edge of weight zero", "edges of weight zero", "dropped");
         say(self.unknown_ids, "edge with an unknown node id", "edges with unknown node ids", "dropped");

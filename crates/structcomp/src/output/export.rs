@@ -1,5 +1,7 @@
 //! Exports a dataset, or part of it, in the format selected by the output's extension.
 
+use super::ids::write_beside;
+use super::sparse::MatrixRows;
 use super::{Ending, MatrixLayout, MatrixWriter, write_edges};
 use crate::{Dataset, Error, Features, Labels, NodeIds, Result, data::Table};
 use std::path::Path;
@@ -14,8 +16,8 @@ pub enum Export {
 }
 
 impl Dataset {
-    /// Writes `graph.scg`, a table (`.npy`, `.parquet`, `.csv`, `.tsv`, `.txt`) or, for a name without
-    /// extension, a folder with everything. Returns a description of what was written.
+    /// Writes `graph.scg`, a table (`.npy`, `.parquet`, `.csv`, `.tsv`, `.txt`), a sparse matrix (`.npz`, `.mtx`,
+    /// METIS's `.graph`) or, for a name without extension, a folder with everything. Returns a description of what was written.
     ///
     /// A table contains the features if there are any, otherwise the edges, unless `part` selects one.
     pub fn export(&self, path: impl AsRef<Path>, part: Option<Export>) -> Result<&'static str> {
@@ -23,7 +25,13 @@ impl Dataset {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
         match (ending.as_deref(), part.or_else(|| self.features.as_ref().map(|_| Export::Features))) {
             (None, None | Some(Export::Features)) => self.save(path).map(|()| "a dataset folder"),
-            (Some("scg"), _) => self.graph.save(path).map(|()| "a binary graph"),
+            (Some("scg"), _) => {
+                self.graph.save(path)?;
+                write_beside(path, &self.ids, self.graph.nodes()).map(|()| "a binary graph")
+            }
+            (_, None | Some(Export::Edges)) if MatrixRows::from(&self.graph).write(path)? => {
+                write_beside(path, &self.ids, self.graph.nodes()).map(|()| "a sparse matrix of edges")
+            }
             (_, None | Some(Export::Edges)) => {
                 write_edges(path, &self.graph, &self.ids).map(|()| "a table of edges")
             }
@@ -55,7 +63,12 @@ fn write_features(
     labels: Option<&Labels>,
 ) -> Result<&'static str> {
     let (rows, cols) = (features.rows(), features.cols());
-    // `.npy` stores neither ids nor labels.
+    if let Features::Sparse(matrix) = features
+        && MatrixRows::from(matrix).write(path)?
+    {
+        return write_beside(path, ids, rows).map(|()| "a sparse matrix of features");
+    }
+    // `.npy` has no place for labels.
     let labels = labels.filter(|_| Ending::of(path).0 != Ending::Npy);
     let layout = MatrixLayout { rows, cols, ids, labels, column: "features" };
     let mut writer = MatrixWriter::create(path, layout)?;

@@ -138,8 +138,8 @@ pub(super) fn push_id(out: &mut Vec<u8>, ids: &NodeIds, node: u32, delimiter: u8
 /// Writes a text field, quoted if a reader would otherwise misread it.
 fn push_field(out: &mut Vec<u8>, text: &str, delimiter: u8) {
     let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\n' | b'\r');
-    let needs_quotes =
-        text.trim() != text || text.is_empty() || text.starts_with('#') || text.bytes().any(special);
+    let comment = ["#", "%", "//"].iter().any(|mark| text.starts_with(mark));
+    let needs_quotes = comment || text.trim() != text || text.is_empty() || text.bytes().any(special);
     if !needs_quotes {
         return out.extend(text.as_bytes());
     }

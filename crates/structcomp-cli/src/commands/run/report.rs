@@ -109,6 +109,7 @@ impl RunReport {
     pub(super) fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.data_title(&self.data, self.model.model.name());
+        lines.remarks(&self.data);
         self.train.rows(&mut lines, self.partition.as_ref());
         self.judgement.iter().for_each(|judgement| judgement.rows(&mut lines));
         if let Some(LinkReport { held_out, score, untrained }) = &self.links {

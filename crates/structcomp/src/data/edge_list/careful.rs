@@ -1,17 +1,68 @@
 //! Sequential reader for ids of any kind. It reports the first invalid line.
 
-use super::{is_comment, is_integer, layout::LineLayout};
+use super::header::is_header;
+use super::layout::{LineLayout, header_note};
+use super::{is_comment, is_integer, is_padded};
 use crate::{
     Error, Result,
-    data::{Options, edges::RawEdges, text},
+    data::{EdgesByName, Options, edges::RawEdges, text},
 };
-use std::{borrow::Cow, collections::HashMap, path::Path};
+use std::{borrow::Cow, path::Path};
 
 impl LineLayout {
-    /// Integer ids below 2^64.
-    pub(super) fn large(&self, text: &[u8], path: &Path, options: &Options) -> Result<RawEdges> {
-        let mut edges = Vec::new();
+    /// Ids of any kind.
+    pub(super) fn careful(
+        &self,
+        text: &[u8],
+        path: &Path,
+        options: &Options,
+        notes: &mut Vec<String>,
+    ) -> Result<RawEdges> {
+        if self.numeric
+            && let Some(edges) = self.large(text, path, options)?
+        {
+            return Ok(RawEdges::Large(edges));
+        }
+        let mut read = NamedRows::default();
         self.each_row(text, path, |line, fields| {
+            if fields.len() != self.columns {
+                let (found, first) = (fields.len(), self.columns);
+                let what = format!("has {found} fields, but the first line has {first}");
+                return Err(Error::at_line(path, line, what));
+            }
+            let ends: [&[u8]; 2] = [&fields[self.source], &fields[self.target]];
+            if ends.iter().any(|end| end.is_empty()) && options.strict {
+                return Err(Error::at_line(path, line, "has an empty cell in place of a node id"));
+            }
+            let ends = [read.place(ends[0], path, line)?, read.place(ends[1], path, line)?];
+            match ends {
+                [Some(u), Some(v)] => read.list.edges.push(([u, v], self.weight_of(fields, path, line)?)),
+                _ => {
+                    read.begins_alone |= read.list.edges.is_empty();
+                    read.alone.push(ends[0].or(ends[1]));
+                }
+            }
+            options.budget.check("the edge list", read.list.bytes())
+        })?;
+        Ok(read.finish(self, path, notes))
+    }
+
+    /// Integer ids below 2^64; `None` if one has leading zeros, so that the ids are text.
+    pub(super) fn large(
+        &self,
+        text: &[u8],
+        path: &Path,
+        options: &Options,
+    ) -> Result<Option<Vec<([u64; 2], f32)>>> {
+        let mut edges = Vec::new();
+        let mut padded = false;
+        self.each_row(text, path, |line, fields| {
+            let ends = [self.source, self.target];
+            padded |=
+                ends.iter().any(|&at| fields[at].iter().all(u8::is_ascii_digit) && is_padded(&fields[at]));
+            if padded {
+                return Ok(());
+            }
             let id = |at: usize| {
                 let field: &[u8] = &fields[at];
                 text::number::<u64>(field).ok_or_else(|| {
@@ -27,43 +78,7 @@ impl LineLayout {
             edges.push(([id(self.source)?, id(self.target)?], self.weight_of(fields, path, line)?));
             options.budget.check_items("the edge list", edges.len() as u64, 24)
         })?;
-        Ok(RawEdges::Large(edges))
-    }
-
-    /// Text ids.
-    pub(super) fn names(&self, text: &[u8], path: &Path, options: &Options) -> Result<RawEdges> {
-        let mut places: HashMap<Vec<u8>, u32> = HashMap::new();
-        let mut names: Vec<Box<str>> = Vec::new();
-        let mut edges = Vec::new();
-        let mut held = 0;
-        self.each_row(text, path, |line, fields| {
-            if fields.len() != self.columns {
-                let (found, first) = (fields.len(), self.columns);
-                return Err(Error::at_line(
-                    path,
-                    line,
-                    format!("has {found} fields, but the first line has {first}"),
-                ));
-            }
-            let mut ends = [0; 2];
-            for (end, at) in ends.iter_mut().zip([self.source, self.target]) {
-                let field: &[u8] = &fields[at];
-                *end = match places.get(field) {
-                    Some(&place) => place,
-                    None => {
-                        let name = text::utf8(field, path, line)?;
-                        let place = names.len() as u32;
-                        places.insert(field.to_vec(), place);
-                        names.push(name.into());
-                        held += 2 * field.len() as u64 + 64;
-                        place
-                    }
-                };
-            }
-            edges.push((ends, self.weight_of(fields, path, line)?));
-            options.budget.check("the edge list", held + 12 * edges.len() as u64)
-        })?;
-        Ok(RawEdges::Names(edges, names))
+        Ok((!padded).then_some(edges))
     }
 
     fn weight_of(&self, fields: &[Cow<'_, [u8]>], path: &Path, line: u64) -> Result<f32> {
@@ -101,5 +116,40 @@ impl LineLayout {
             }
         }
         Ok(())
+    }
+}
+
+/// What has been read so far.
+#[derive(Default)]
+struct NamedRows {
+    list: EdgesByName,
+    /// One per row with an empty cell: the node in the other cell, if there is one.
+    alone: Vec<Option<u32>>,
+    /// Whether such a row comes before the first edge.
+    begins_alone: bool,
+}
+
+impl NamedRows {
+    /// The place of a name in the list; `None` for an empty one, which is not a node.
+    fn place(&mut self, name: &[u8], path: &Path, line: u64) -> Result<Option<u32>> {
+        let name = text::utf8(name, path, line)?;
+        Ok((!name.is_empty()).then(|| self.list.place(name)))
+    }
+
+    fn finish(self, layout: &LineLayout, path: &Path, notes: &mut Vec<String>) -> RawEdges {
+        let EdgesByName { mut names, mut edges, .. } = self.list;
+        let alone: Vec<u32> = self.alone.iter().flatten().copied().collect();
+        let maybe_header = layout.maybe_header && !self.begins_alone;
+        if maybe_header && is_header(&edges, &names, &alone, layout.delimiter) {
+            edges.remove(0);
+            edges.iter_mut().for_each(|(ends, _)| *ends = ends.map(|end| end - 2));
+            notes.push(header_note(path, &names.drain(..2).collect::<Vec<_>>()));
+        }
+        match self.alone.len() {
+            0 => {}
+            1 => notes.push("1 row with an empty cell is not an edge".into()),
+            many => notes.push(format!("{many} rows with an empty cell are not edges")),
+        }
+        RawEdges::Names(edges, names)
     }
 }

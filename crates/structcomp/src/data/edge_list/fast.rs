@@ -1,6 +1,6 @@
 //! Parallel parser for integer ids below 2^32.
 
-use super::{is_comment, layout::LineLayout};
+use super::{is_comment, is_padded, layout::LineLayout};
 use crate::{
     Result,
     data::{
@@ -69,10 +69,23 @@ impl LineLayout {
     }
 
     /// The common case in a single pass: two numbers at the start of a line, whatever follows.
+    ///
+    /// Takes a line only if it is sure to split it into the same fields as [`Delimiter::fields`].
     fn plain_line(&self, rest: &mut &[u8]) -> Line {
         let line = *rest;
         let end = |at: usize| memchr::memchr(b'\n', &line[at..]).map_or(line.len(), |more| at + more + 1);
-        let mut at = blanks(line, 0);
+        let separator = match self.delimiter {
+            Delimiter::Byte(byte) => Some(byte),
+            Delimiter::Blank => None,
+        };
+        // Blanks around a field do not belong to it, unless they separate fields.
+        let blanks = |mut at: usize| {
+            while matches!(line.get(at), Some(b' ' | b'\t')) && line.get(at).copied() != separator {
+                at += 1;
+            }
+            at
+        };
+        let mut at = blanks(0);
         if !line.get(at).is_some_and(u8::is_ascii_digit) {
             let stop = end(at);
             *rest = &line[stop..];
@@ -80,21 +93,23 @@ impl LineLayout {
         }
         let Some(source) = digits(line, &mut at) else { return Line::Other };
         let between = at;
-        at = blanks(line, at);
-        if let Delimiter::Byte(byte @ (b',' | b';')) = self.delimiter {
-            if line.get(at) != Some(&byte) {
+        at = blanks(at);
+        if separator.is_some() {
+            if line.get(at).copied() != separator {
                 return Line::Other;
             }
-            at = blanks(line, at + 1);
+            at = blanks(at + 1);
         }
         if at == between {
             return Line::Other;
         }
         let Some(target) = digits(line, &mut at) else { return Line::Other };
-        *rest = match line.get(at) {
-            Some(b'\n') => &line[at + 1..],
-            None | Some(b'\r' | b' ' | b'\t') => &line[end(at)..],
-            Some(&byte) if self.delimiter == Delimiter::Byte(byte) => &line[end(at)..],
+        let after = blanks(at);
+        *rest = match line.get(after) {
+            Some(b'\n') => &line[after + 1..],
+            None => &line[after..],
+            Some(b'\r') if matches!(line.get(after + 1), None | Some(b'\n')) => &line[end(after)..],
+            Some(&byte) if separator.map_or(after > at, |separator| separator == byte) => &line[end(after)..],
             Some(_) => return Line::Other,
         };
         Line::Edge((source as u64) << 32 | target as u64, 1.0)
@@ -108,7 +123,9 @@ impl LineLayout {
             return Line::Comment;
         }
         let fields = self.delimiter.fields(line[..end].trim_ascii_end());
-        let id = |at: usize| fields.get(at).and_then(|field| text::number::<u32>(field));
+        let id = |at: usize| {
+            fields.get(at).filter(|field| !is_padded(field)).and_then(|field| text::number::<u32>(field))
+        };
         let weight = match self.weight {
             None => Some(1.0),
             Some(at) => fields
@@ -129,15 +146,7 @@ enum Line {
     Other,
 }
 
-#[inline(always)]
-fn blanks(line: &[u8], mut at: usize) -> usize {
-    while matches!(line.get(at), Some(b' ' | b'\t')) {
-        at += 1;
-    }
-    at
-}
-
-/// The number at `at`, if it is below 2^32; moves `at` past it.
+/// The number at `at`, if it is below 2^32 and has no leading zeros; moves `at` past it.
 #[inline(always)]
 fn digits(line: &[u8], at: &mut usize) -> Option<u32> {
     let start = *at;
@@ -151,7 +160,8 @@ fn digits(line: &[u8], at: &mut usize) -> Option<u32> {
             *at += 1;
         }
     }
-    u32::try_from(number).ok().filter(|_| *at > start)
+    let padded = line.get(start) == Some(&b'0') && *at > start + 1;
+    u32::try_from(number).ok().filter(|_| *at > start && !padded)
 }
 
 /// The number formed by the leading digits of eight bytes, and how many digits there are.
@@ -179,6 +189,69 @@ fn eight_digits(bytes: &[u8; 8]) -> (u64, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
+    /// What the fast and the careful reader make of a text with integer ids; the fast one may give up.
+    fn both(text: &str) -> Option<(Option<Vec<u64>>, Option<Vec<u64>>)> {
+        let (options, path) = (Options::default(), Path::new("e"));
+        let layout = LineLayout::of(text.as_bytes(), path, &options).ok().filter(|layout| layout.numeric)?;
+        let fast = layout.small(text.as_bytes(), &options, |pair, _| pair);
+        let careful = layout.large(text.as_bytes(), path, &options).ok().flatten();
+        let packed = |edges: Vec<([u64; 2], f32)>| edges.into_iter().map(|([u, v], _)| u << 32 | v).collect();
+        Some((fast.unwrap(), careful.map(packed)))
+    }
+
+    #[test]
+    fn doubtful_lines_are_left_to_the_careful_reader() {
+        for line in ["1\t\t2", "4\t5 6", "4\t5\r6", "\t1\t2", "007\t8"] {
+            assert_eq!(both(&format!("0\t1\n{line}\n")).unwrap(), (None, None), "{line:?}");
+        }
+        for line in ["4,5 6", "4 5,6", ",4,5", "4,,5", "4\t,5,x"] {
+            let (fast, careful) = both(&format!("0,1\n{line}\n")).unwrap();
+            assert!(fast.is_none() || fast == careful, "{line:?}: {fast:?} and {careful:?}");
+        }
+        assert_eq!(both("0,1\n4,5 6\n").unwrap(), (None, None));
+        assert_eq!(both("0 1\n 4 \t5  x\r\n").unwrap().0, Some(vec![1, 4 << 32 | 5]));
+    }
+
+    #[test]
+    fn both_readers_agree_on_random_texts() {
+        let parts = [
+            "1",
+            "2",
+            "30",
+            "07",
+            "4294967296",
+            " ",
+            "  ",
+            "\t",
+            ",",
+            ";",
+            "\n",
+            "\n",
+            "\r\n",
+            "\r",
+            "#",
+            "\"",
+            "-",
+            "+",
+            "x",
+            "0.5",
+        ];
+        let (mut state, mut seen) = (1u64, 0);
+        for _ in 0..50_000 {
+            let mut text =
+                ["0 1\n", "0\t1\n", "0,1\n", "0;1\n", "0,1,2\n"][(state >> 33) as usize % 5].to_owned();
+            for _ in 0..12 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                text += parts[(state >> 33) as usize % parts.len()];
+            }
+            let Some((Some(fast), careful)) = both(&text) else { continue };
+            assert_eq!(Some(fast), careful, "{text:?}");
+            seen += 1;
+        }
+        assert!(seen > 500, "{seen}");
+    }
 
     #[test]
     fn digits_agree_with_the_standard_library_for_every_length() {

@@ -48,7 +48,7 @@ pub(super) fn read(folder: &Path, options: &Options) -> Result<Parts> {
     let splits = if manifest.splits { read_splits(&part(SPLITS), graph.nodes())? } else { Vec::new() };
     let ids = match manifest.ids {
         None => NodeIds::Implicit,
-        Some(kind) => ids::read(&part(IDS), kind, graph.nodes())?,
+        Some(kind) => ids::read(&part(IDS), kind, graph.nodes(), budget)?,
     };
     Ok(Parts {
         name: Some(manifest.name),

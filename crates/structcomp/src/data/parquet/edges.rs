@@ -37,7 +37,14 @@ fn columns(table: &ParquetFile, options: &Options) -> Result<([usize; 2], Option
     let names: Vec<String> = table.names().iter().map(|name| name.to_ascii_lowercase()).collect();
     let place = |name: &str| names.iter().position(|held| held == name);
     let named = ENDS.iter().find_map(|[u, v]| Some([place(u)?, place(v)?]));
-    let ends = named.unwrap_or([0, 1]);
+    let choice = &options.columns;
+    let choose = |column: &Option<String>, usual: usize| {
+        column
+            .as_ref()
+            .map_or(Ok(usual), |column| choice.find(column, &table.names()).map_err(|what| table.wrong(what)))
+    };
+    let usual = named.unwrap_or([0, 1]);
+    let ends = [choose(&choice.source, usual[0])?, choose(&choice.target, usual[1])?];
     if names.len() < 2 {
         return Err(table.wrong(format!("has {} columns; expected two columns of node ids", names.len())));
     }
@@ -47,10 +54,15 @@ fn columns(table: &ParquetFile, options: &Options) -> Result<([usize; 2], Option
             "column '{name}' of type {kind} cannot contain node ids; name the columns source and target"
         )));
     }
-    let weight = place("weight").filter(|weight| options.weights && !ends.contains(weight));
+    let weight = match &choice.weight {
+        Some(_) => Some(choose(&choice.weight, 0)?),
+        None => place("weight").filter(|weight| !ends.contains(weight)),
+    };
+    let weight = weight.filter(|_| options.weights);
     match weight.filter(|&weight| !is_number(table.kind(weight))) {
         Some(weight) => {
-            Err(table.wrong(format!("column 'weight' has type {}; expected numbers", table.kind(weight))))
+            let (name, kind) = (table.name(weight), table.kind(weight));
+            Err(table.wrong(format!("column '{name}' has type {kind}; expected numbers as weights")))
         }
         None => Ok((ends, weight)),
     }

@@ -30,7 +30,7 @@ pub(super) fn read(table: &ParquetFile, purpose: Purpose) -> Result<NodeTable> {
     let ids = layout.id.map(|_| Column::concat(ids).into_ids(&table.path)).transpose()?;
     let labels = layout.label.map(|_| Column::concat(labels).into_labels(&table.path)).transpose()?;
     let features = layout.features(table, width, values)?;
-    Ok(NodeTable { rows, ids, features, labels, notes: layout.notes })
+    Ok(NodeTable { rows, ids, features, labels, notes: layout.notes, ..NodeTable::default() })
 }
 
 /// The role of each column.

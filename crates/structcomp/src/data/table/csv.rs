@@ -15,10 +15,11 @@ pub(crate) fn read(path: &Path, purpose: Purpose, options: &Options) -> Result<N
 }
 
 pub(crate) fn parse(text: &[u8], path: &Path, purpose: Purpose, options: &Options) -> Result<NodeTable> {
-    let layout = CsvLayout::of(text, path, purpose)?;
-    let body = Body { text, path, layout: &layout };
+    let layout = CsvLayout::of(text, path, purpose, options)?;
+    let (end, spare) = layout.end(text);
+    let body = Body { text: &text[..end], path, layout: &layout };
     let pieces = body.pieces();
-    let counts: Vec<usize> = pieces.par_iter().map(|&(_, piece)| rows(piece).count()).collect();
+    let counts: Vec<usize> = pieces.par_iter().map(|&(_, piece)| layout.rows(piece).count()).collect();
     let (rows, cols) = (counts.iter().sum::<usize>(), layout.values.len());
     options.budget.check_items("the features", rows.saturating_mul(cols) as u64, size_of::<f32>() as u64)?;
     let mut values = vec![0f32; rows * cols];
@@ -36,7 +37,8 @@ pub(crate) fn parse(text: &[u8], path: &Path, purpose: Purpose, options: &Option
     let ids = layout.id.map(|_| Column::concat(ids).into_ids(path)).transpose()?;
     let labels = layout.label.map(|_| Column::concat(labels).into_labels(path)).transpose()?;
     let features = if cols == 0 { None } else { Some(settle(path, rows, cols, values)?) };
-    Ok(NodeTable { rows, ids, features, labels, notes: layout.notes })
+    let headless = layout.headless;
+    Ok(NodeTable { rows, ids, features, labels, headless, spare, notes: layout.notes, named_by: None })
 }
 
 /// How to read the lines of a file.
@@ -51,30 +53,58 @@ struct CsvLayout {
     notes: Vec<String>,
     /// Start of the first row.
     body: usize,
+    /// Whether there is a single column, so that a blank line is a row with an empty cell.
+    list: bool,
+    /// Whether the first line was read as a row, for lack of evidence that it is a header.
+    headless: bool,
 }
 
 impl CsvLayout {
-    fn of(text: &[u8], path: &Path, purpose: Purpose) -> Result<Self> {
-        let start = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        // Comments are allowed only before the first row: further down, '#' may start an id.
-        let mut lines = rows(&text[start..]).skip_while(|(_, line)| line.starts_with(b"#"));
+    fn of(text: &[u8], path: &Path, purpose: Purpose, options: &Options) -> Result<Self> {
+        let start = start_of_rows(text);
+        let mut lines = rows(&text[start..]);
         let empty = || Error::format(path, "contains no rows");
         let (first_at, first) = lines.next().ok_or_else(empty)?;
         let delimiter = Delimiter::of(first);
         let head = delimiter.fields(first);
+        let list = head.len() == 1;
         let second = lines.next();
         let second_row = second.map(|(_, line)| delimiter.fields(line));
-        let named = is_header(&head, second_row.as_deref());
+        let judged =
+            || is_header(&head, second_row.as_deref(), lines.map(|(_, line)| delimiter.fields(line)));
+        let named = options.header.unwrap_or_else(judged);
+        let headless = !named && options.header.is_none();
         let (names, row, body) = match (named, second, second_row) {
-            (false, ..) => ((1..=head.len()).map(|n| n.to_string()).collect(), head, start + first_at),
-            (true, Some((at, _)), Some(row)) => (named_columns(&head), row, start + at),
+            (false, ..) => {
+                let body = if list { start } else { start + first_at };
+                ((1..=head.len()).map(|n| n.to_string()).collect(), head, body)
+            }
+            (true, Some((at, _)), Some(row)) => {
+                let after =
+                    first_at + memchr::memchr(b'\n', &text[start + first_at..]).map_or(0, |end| end + 1);
+                (named_columns(&head), row, start + if list { after } else { at })
+            }
             _ => return Err(empty()),
         };
+        let (values, notes) = (Vec::new(), Vec::new());
         let mut layout =
-            Self { delimiter, names, id: None, label: None, values: Vec::new(), notes: Vec::new(), body };
+            Self { delimiter, names, id: None, label: None, values, notes, body, list, headless };
         layout.choose(&row, named, &text[body..]);
         layout.fit(path, purpose, &row)?;
         Ok(layout)
+    }
+
+    /// The end of the last row, and the number of blank lines after it.
+    fn end(&self, text: &[u8]) -> (usize, usize) {
+        let last = text.trim_ascii_end().len();
+        let end = memchr::memchr(b'\n', &text[last..]).map_or(text.len(), |more| last + more + 1);
+        (end, if self.list { text::line_count(&text[end..]) } else { 0 })
+    }
+
+    /// The lines that are rows, and their positions.
+    fn rows<'a>(&self, piece: &'a [u8]) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
+        let list = self.list;
+        text::lines(piece).filter(move |(_, line)| list || !line.trim_ascii().is_empty())
     }
 
     /// Assigns a role to each column, by name or else by the contents of the first row.
@@ -83,7 +113,8 @@ impl CsvLayout {
         let last = self.names.len() - 1;
         if named {
             self.label = label_column(&self.names);
-            self.id = id_column(&self.names).or((is_text(0) && self.label != Some(0)).then_some(0));
+            let first = (self.names[0].is_empty() || is_text(0)) && self.label != Some(0);
+            self.id = id_column(&self.names).or(first.then_some(0));
         } else if last > 0 {
             let ids = is_text(0) || self.first_column_counts(body);
             self.id = ids.then_some(0);
@@ -103,7 +134,7 @@ impl CsvLayout {
         let first = |line: &[u8]| self.delimiter.fields(line).first().and_then(|field| text::number(field));
         let ids: Option<Vec<u64>> = text::pieces(body)
             .into_par_iter()
-            .flat_map_iter(|piece| rows(piece).map(|(_, line)| first(line)))
+            .flat_map_iter(|piece| self.rows(piece).map(|(_, line)| first(line)))
             .collect();
         ids.is_some_and(|ids| NodeIds::from_numbers(ids).is_ok())
     }
@@ -141,17 +172,38 @@ fn named_columns(head: &[Cow<[u8]>]) -> Vec<String> {
     head.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect()
 }
 
-/// Whether a first row is a header: it contains a known name, or text above a number, or counts the
-/// columns from 0 as pandas does.
-fn is_header(head: &[Cow<[u8]>], second: Option<&[Cow<[u8]>]>) -> bool {
+/// Where the rows start. Comments are allowed only before the first row: further down, '#' may start an id.
+fn start_of_rows(text: &[u8]) -> usize {
+    let mark = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let comment = |line: &[u8]| line.starts_with(b"#");
+    let head =
+        text::lines(&text[mark..]).take_while(|(_, line)| comment(line) || line.trim_ascii().is_empty());
+    let Some((last, _)) = head.filter(|(_, line)| comment(line)).last() else { return mark };
+    let end = memchr::memchr(b'\n', &text[mark + last..]).map_or(text.len(), |end| mark + last + end + 1);
+    end.min(text.len())
+}
+
+/// Whether a first row is a header: it contains a known name, or a name above a number, or counts the
+/// columns from 0 as pandas does, or has names after an empty cell, as pandas has above its index.
+fn is_header<'a>(
+    head: &[Cow<[u8]>],
+    second: Option<&[Cow<[u8]>]>,
+    mut others: impl Iterator<Item = Vec<Cow<'a, [u8]>>>,
+) -> bool {
     let names = named_columns(head);
     let known = id_column(&names).or(label_column(&names)).is_some();
     let above_number = second.is_some_and(|row| {
-        head.iter().zip(row).any(|(name, field)| number(name).is_none() && number(field).is_some())
+        head.iter().zip(row).any(|(name, field)| text::is_column_name(name) && number(field).is_some())
     });
     // With fewer columns, it may well be a row of data.
-    let counted = head.len() >= 4 && names.iter().enumerate().all(|(at, name)| *name == at.to_string());
-    known || above_number || counted
+    let counted = |from: usize| names[from..].iter().enumerate().all(|(at, name)| *name == at.to_string());
+    let index = head.len() > 1 && head[0].is_empty();
+    // A row without an id is not a header if what follows are numbers, or the class of another row.
+    let above_texts = index
+        && head[1..].iter().all(|name| text::is_column_name(name))
+        && second.is_some_and(|row| row.get(1) != Some(&head[1]))
+        && others.all(|row| row.get(1) != Some(&head[1]));
+    known || above_number || (head.len() >= 4 && counted(0)) || (index && counted(1)) || above_texts
 }
 
 /// The rows of a text and their layout.
@@ -175,7 +227,7 @@ impl<'a> Body<'a> {
     fn piece(&self, at: usize, piece: &[u8], place: &mut [f32]) -> Result<(Column<u64>, Column<i64>)> {
         let cols = self.layout.values.len();
         let (mut ids, mut labels) = (Column::default(), Column::default());
-        for (row, (start, line)) in rows(piece).enumerate() {
+        for (row, (start, line)) in self.layout.rows(piece).enumerate() {
             let place = &mut place[row * cols..(row + 1) * cols];
             self.row(line, place, &mut ids, &mut labels)
                 .map_err(|what| Error::at_line(self.path, text::line_number(self.text, at + start), what))?;
@@ -194,7 +246,10 @@ impl<'a> Body<'a> {
         if *delimiter != Delimiter::Blank && memchr::memchr_iter(b'"', line).count() % 2 == 1 {
             return Err("a quote is not closed; line breaks inside quotes are not supported".into());
         }
-        let fields = delimiter.fields(line);
+        let mut fields = delimiter.fields(line);
+        if self.layout.list && fields.is_empty() {
+            fields.push(Cow::Borrowed(b""));
+        }
         if fields.len() != names.len() {
             return Err(format!("has {} fields, but the first row has {}", fields.len(), names.len()));
         }
@@ -283,6 +338,45 @@ mod tests {
         assert_eq!(of("node,colour\nx,red\ny,blue\n").1, [Some(1), Some(0)]);
         assert_eq!(of("id,f,y\n0,0.5,1\n1,0.25,0\n"), (Some(NodeIds::Implicit), vec![Some(1), Some(0)]));
         assert!(labels("id,a,b\n0,1,2\n").unwrap_err().to_string().contains("no column named label"));
+    }
+
+    #[test]
+    fn a_blank_line_of_a_list_is_a_node_without_a_label() {
+        let of = |text: &str| {
+            let table = labels(text).unwrap();
+            (table.labels.unwrap().iter().collect::<Vec<_>>(), table.spare)
+        };
+        assert_eq!(of("1\n\n0\n"), (vec![Some(1), None, Some(0)], 0));
+        assert_eq!(of("\n \n0\n1\n\n\n"), (vec![None, None, Some(0), Some(1)], 2));
+        assert_eq!(of("label\n\n0\r\n\r\n1"), (vec![None, Some(0), None, Some(1)], 0));
+        assert!(nodes("1\n\n3\n").unwrap_err().to_string().ends_with(":2: column '1' is empty"));
+    }
+
+    #[test]
+    fn a_first_row_with_an_empty_field_is_no_header() {
+        let table = labels("7,\n8,cat\n9,dog\n").unwrap();
+        assert_eq!(table.ids, Some(NodeIds::Numbers(vec![7, 8, 9])));
+        assert_eq!(table.labels.unwrap().iter().collect::<Vec<_>>(), [None, Some(0), Some(1)]);
+        let numbers = labels("7,\n8,3\n9,0\n").unwrap();
+        assert_eq!(numbers.labels.unwrap().iter().collect::<Vec<_>>(), [None, Some(3), Some(0)]);
+        for text in [",0.5\nb,3\n", ",cat\nb,dog\nc,cat\n"] {
+            assert_eq!(labels(text).unwrap_err().to_string(), "t.csv:1: column '1' is empty", "{text:?}");
+        }
+        // The same as pandas writes above an index.
+        assert_eq!(labels(",animal\nb,dog\nc,cat\n").unwrap().rows, 2);
+        assert_eq!(nodes(",0,1\nb,3,4\n").unwrap().rows, 1);
+    }
+
+    #[test]
+    fn a_header_may_be_demanded_or_excluded() {
+        let read = |header| {
+            let options = Options { header, ..Options::default() };
+            parse(b"tool,kind\nvim,editor\n", Path::new("t"), Purpose::Labels, &options).unwrap()
+        };
+        assert_eq!(
+            [None, Some(true), Some(false)].map(|header| (read(header).rows, read(header).headless)),
+            [(2, true), (1, false), (2, false)]
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::{Cell, Column, NodeTable, Purpose, csv};
 use crate::data::bytes::{Bytes, FileHead};
+use crate::data::id_file::{IdFile, shown};
 use crate::data::npy::{self, Array, Kind};
 use crate::data::npz::Archive;
 use crate::data::{Options, matrix_market, parquet, scipy_npz};
@@ -13,20 +14,39 @@ use std::path::Path;
 /// Reads a node table: npy, npz (a single array, or a sparse matrix of scipy), Matrix Market, Parquet,
 /// CSV or TSV.
 pub(crate) fn open_features(path: &Path, options: &Options) -> Result<NodeTable> {
-    let features = match Contents::of(path)? {
-        Contents::Npy => Features::Dense(npy::open_matrix(path, &options.budget)?),
-        Contents::Zip => npz_features(path, options)?,
-        Contents::MatrixMarket => matrix_market::open_matrix(path, &options.budget)?,
-        Contents::Parquet => return parquet::read_nodes(path, Purpose::Nodes, options),
-        Contents::Text | Contents::Json => return csv::read(path, Purpose::Nodes, options),
+    let matrix = |features: Features| NodeTable {
+        rows: features.rows(),
+        features: Some(features),
+        ..NodeTable::default()
     };
-    Ok(NodeTable { rows: features.rows(), features: Some(features), ..NodeTable::default() })
+    let table = match Contents::of(path)? {
+        Contents::Npy => matrix(Features::Dense(npy::open_matrix(path, &options.budget)?)),
+        Contents::Zip => matrix(npz_features(path, options)?),
+        Contents::MatrixMarket => matrix(matrix_market::open_matrix(path, &options.budget)?),
+        Contents::Parquet => parquet::read_nodes(path, Purpose::Nodes, options)?,
+        Contents::Text | Contents::Json => csv::read(path, Purpose::Nodes, options)?,
+    };
+    with_ids(table, path, options)
+}
+
+/// A table with the ids of a separate file, if it has none of its own.
+fn with_ids(mut table: NodeTable, path: &Path, options: &Options) -> Result<NodeTable> {
+    if table.ids.is_some() {
+        return Ok(table);
+    }
+    if let Some(found) = IdFile::of_rows(path, table.rows, options)? {
+        if options.ids.is_none() {
+            table.notes.push(found.note(&format!("rows of {}", shown(path))));
+        }
+        (table.ids, table.named_by) = (Some(found.ids), Some(found.path));
+    }
+    Ok(table)
 }
 
 /// Reads labels: npy, text with one label per line, a text or Parquet table, or a JSON object from id
 /// to class.
 pub(crate) fn open_labels(path: &Path, options: &Options) -> Result<NodeTable> {
-    match Contents::of(path)? {
+    let table = match Contents::of(path)? {
         Contents::Npy => npy_labels(path, options),
         Contents::Parquet => parquet::read_nodes(path, Purpose::Labels, options),
         Contents::Json => json_labels(path, options),
@@ -34,7 +54,8 @@ pub(crate) fn open_labels(path: &Path, options: &Options) -> Result<NodeTable> {
         Contents::Zip | Contents::MatrixMarket => {
             Err(Error::format(path, "is a matrix; labels must be npy, text, Parquet or JSON"))
         }
-    }
+    };
+    with_ids(table?, path, options)
 }
 
 enum Contents {
