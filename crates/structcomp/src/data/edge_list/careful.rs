@@ -23,7 +23,7 @@ impl LineLayout {
         {
             return Ok(RawEdges::Large(edges));
         }
-        let mut read = NamedRows::default();
+        let mut read = RowsRead::default();
         self.each_row(text, path, |line, fields| {
             if fields.len() != self.columns {
                 let (found, first) = (fields.len(), self.columns);
@@ -121,7 +121,7 @@ impl LineLayout {
 
 /// What has been read so far.
 #[derive(Default)]
-struct NamedRows {
+struct RowsRead {
     list: EdgesByName,
     /// One per row with an empty cell: the node in the other cell, if there is one.
     alone: Vec<Option<u32>>,
@@ -129,7 +129,7 @@ struct NamedRows {
     begins_alone: bool,
 }
 
-impl NamedRows {
+impl RowsRead {
     /// The place of a name in the list; `None` for an empty one, which is not a node.
     fn place(&mut self, name: &[u8], path: &Path, line: u64) -> Result<Option<u32>> {
         let name = text::utf8(name, path, line)?;
