@@ -3,7 +3,7 @@
 use crate::{dataset, fixture};
 use serde_json::Value;
 use std::path::Path;
-use structcomp::{Dataset, Features, Graph, Result, data};
+use structcomp::{Dataset, Features, Result, data};
 
 fn open(path: &Path) -> Result<Dataset> {
     data::open(path, &data::Options::default())
