@@ -29,7 +29,6 @@ pub(crate) struct Plan {
     pub(crate) patience: Option<usize>,
     /// Whether batch norm gets the statistics of all nodes when training ends.
     pub(crate) renormalize: bool,
-    pub(crate) batch_norm: bool,
 }
 
 impl Plan {

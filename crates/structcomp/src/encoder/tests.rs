@@ -1,7 +1,7 @@
 //! The encoder beside a naive twin in `f64`.
 
 use super::*;
-use crate::matrix::{column_sums, sum_of_products};
+use crate::matrix::column_sums;
 use crate::{Csr, Error};
 
 fn layer(inputs: usize, outputs: usize, activation: Activation, hops: Hops) -> Layer {

@@ -112,18 +112,6 @@ impl Network {
         start..start + width(&self.layers[at])
     }
 
-    /// Where the weight and the bias of the last layer are.
-    pub(crate) fn last_weight_and_bias(&self) -> (Range<usize>, Range<usize>) {
-        self.places.last().map_or((0..0, 0..0), |place| (place.weight.clone(), place.bias.clone()))
-    }
-
-    /// Changes how far the messages of the first layer travel.
-    pub(crate) fn set_first_hops(&mut self, hops: Hops) {
-        if let Some(first) = self.layers.first_mut() {
-            first.hops = hops;
-        }
-    }
-
     /// Scales and shifts of batch norm; none where there is none.
     pub(crate) fn norm<'p>(&self, layer: usize, parameters: &'p [f32]) -> &'p [f32] {
         &parameters[self.places[layer].norm.clone()]
