@@ -144,6 +144,8 @@ def archives() -> None:
         folder("gnn-benchmark", {"graph.npz": whole})
         adjacency = {name: part for name, part in arrays.items() if name.startswith("adj")}
         dataset("gnn-benchmark", npz(pack, **adjacency, attr_matrix=FEATURES))
+        masks = {f"{part}_masks": np.arange(5)[None] % 3 == at for at, part in enumerate(("train", "val", "test"))}
+        dataset("heterophilous-graphs", npz(pack, node_features=FEATURES, node_labels=LABELS, edges=np.array(PAIRS), **masks))
     for matrix in (ADJACENCY, ADJACENCY.tocsc(), ADJACENCY.tocoo(), sp.coo_array(ADJACENCY)):
         files = [written(sp.save_npz, matrix, compressed=packed) for packed in (False, True)]
         dataset("scipy-npz", *files)

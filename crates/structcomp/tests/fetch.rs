@@ -150,7 +150,7 @@ fn a_transfer_that_hardly_moves_is_given_up() {
     let case = Case::new(vec![Answer::Slow]);
     // Four bytes in 60 milliseconds.
     let options = FetchOptions {
-        stall_timeout: Duration::from_millis(100),
+        stall_timeout: Duration::from_millis(400),
         least_rate: 10_000,
         retries: 1,
         ..case.options()

@@ -33,19 +33,22 @@ impl IdFile {
 
     /// The ids of `rows` rows of a file that has none: from the file that the user named, or from one beside it.
     pub(crate) fn of_rows(file: &Path, rows: usize, options: &Options) -> Result<Option<Self>> {
-        let Some(path) = &options.ids else { return Self::beside(file, rows, &options.budget) };
-        let ids = Self::open(path, &options.budget)?;
-        match ids.count == rows {
-            true => Ok(Some(ids)),
-            false => Err(ids.unequal(rows)),
+        let found = match &options.ids {
+            Some(path) => Some(Self::open(path, &options.budget)?),
+            None => Self::beside(file, rows, &options.budget)?,
+        };
+        match found {
+            Some(ids) if ids.count != rows => Err(ids.unequal(rows)),
+            found => Ok(found),
         }
     }
 
-    /// `NAME.ids.txt`, `ids.txt` or `names.txt` in the folder of a file, if it has as many lines as needed.
+    /// `NAME.ids.txt` in the folder of a file, or else `ids.txt` or `names.txt`, if they have as many lines as needed:
+    /// these two may belong to another file.
     pub(crate) fn beside(file: &Path, rows: usize, budget: &Budget) -> Result<Option<Self>> {
         let candidates = [own_name(file), file.with_file_name("ids.txt"), file.with_file_name("names.txt")];
         for path in candidates.into_iter().filter(|path| path != file && path.is_file()) {
-            if lines(&Bytes::open(&path, budget)?).count() == rows {
+            if path == own_name(file) || lines(&Bytes::open(&path, budget)?).count() == rows {
                 return Self::open(&path, budget).map(Some);
             }
         }

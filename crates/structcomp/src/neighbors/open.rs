@@ -1,8 +1,8 @@
 //! Embeddings from files, with the names of their rows.
 
-use crate::data::bytes::Bytes;
-use crate::data::table::{Column, files::open_features};
-use crate::data::{Options, text};
+use crate::data::Options;
+use crate::data::id_file::IdFile;
+use crate::data::table::files::open_features;
 use crate::{Budget, Dense, Error, Features, NodeIds, Result};
 use std::path::{Path, PathBuf};
 
@@ -25,15 +25,16 @@ impl NamedRows {
     /// a file beside it: `NAME.ids.txt`, `ids.txt` or `names.txt`, if it has a line for each row.
     pub fn open(path: impl AsRef<Path>, ids: Option<&Path>, options: &Options) -> Result<Self> {
         let path = file(path.as_ref())?;
-        let table = open_features(&path, options)?;
+        let options = Options { ids: ids.map(Path::to_owned), ..options.clone() };
+        let table = open_features(&path, &options)?;
         let nothing = || Error::format(&path, "has no numeric column");
         let features = table.features.ok_or_else(nothing)?;
-        let names = match (ids, table.ids) {
-            (Some(ids), _) => read_ids(ids, &path, features.rows(), &options.budget)?,
-            (None, Some(ids)) => ids,
-            (None, None) => ids_beside(&path, features.rows(), &options.budget)?,
+        let given = match ids {
+            Some(_) => IdFile::of_rows(&path, features.rows(), &options)?.map(|found| found.ids),
+            None => table.ids,
         };
-        Ok(Self { ids: names, rows: dense(features, &path, &options.budget)? })
+        let ids = given.unwrap_or(NodeIds::Implicit);
+        Ok(Self { ids, rows: dense(features, &path, &options.budget)? })
     }
 }
 
@@ -46,30 +47,6 @@ fn file(path: &Path) -> Result<PathBuf> {
     inside.ok_or_else(|| {
         Error::format(path, format!("is a folder without an embedding; expected {}", IN_FOLDER[0]))
     })
-}
-
-fn ids_beside(of: &Path, rows: usize, budget: &Budget) -> Result<NodeIds> {
-    let names = [of.with_extension("ids.txt"), of.with_file_name("ids.txt"), of.with_file_name("names.txt")];
-    for file in names.iter().filter(|file| file.is_file()) {
-        if text::line_count(&Bytes::open(file, budget)?) == rows {
-            return read_ids(file, of, rows, budget);
-        }
-    }
-    Ok(NodeIds::Implicit)
-}
-
-/// One name per line.
-fn read_ids(ids: &Path, of: &Path, rows: usize, budget: &Budget) -> Result<NodeIds> {
-    let bytes = Bytes::open(ids, budget)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| Error::format(ids, "is not text in UTF-8"))?;
-    let mut names = Column::<u64>::default();
-    text::lines(text.as_bytes()).for_each(|(at, line)| names.push(&text[at..at + line.len()]));
-    let count = text::line_count(text.as_bytes());
-    if count != rows {
-        let what = format!("has {count} ids for the {rows} rows of {}", of.display());
-        return Err(Error::format(ids, what));
-    }
-    names.into_ids(ids)
 }
 
 fn dense(features: Features, path: &Path, budget: &Budget) -> Result<Dense> {
@@ -114,8 +91,6 @@ mod tests {
             }
             write(&path, &ids);
             if name.ends_with("npy") {
-                assert_eq!(opened(&path, None).unwrap().ids, NodeIds::Implicit);
-                fs::write(path.with_file_name("ids.txt"), "a\nb c\n7\n").unwrap();
                 assert_eq!(opened(path.parent().unwrap(), None).unwrap().ids, ids, "a folder");
             }
             let found = opened(&path, None).unwrap();
@@ -133,9 +108,9 @@ mod tests {
         );
         let path = folder.path().join("z.npy");
         write(&path, &NodeIds::Implicit);
-        let ids = folder.path().join("ids.txt");
+        let ids = folder.path().join("z.ids.txt");
         for (text, what) in
-            [(&b"a\nb\n"[..], "has 2 ids for the 3 rows of"), (b"a\na\nb", "'a' appears twice")]
+            [(&b"a\nb\n"[..], "has 2 ids for 3 rows"), (b"a\na\nb", "'a' appears twice")]
         {
             fs::write(&ids, text).unwrap();
             assert!(said(&path, None).contains(what), "{what}");

@@ -50,6 +50,7 @@ pub(crate) fn samples() -> Vec<Sample> {
         ogb_binary(),
         file("gnn-benchmark", "photo.npz", gnn_benchmark(CompressionMethod::Stored)),
         file("gnn-benchmark", "packed.npz", gnn_benchmark(CompressionMethod::Deflated)),
+        file("heterophilous-graphs", "roman.npz", heterophilous()),
         file("scipy-npz", "matrix.npz", scipy(CompressionMethod::Stored)),
         file("scipy-npz", "packed.npz", scipy(CompressionMethod::Deflated)),
         file("edge-index", "edges.npy", npy("<i8", "(2, 2)", &longs(&[0, 1, 1, 2]))),
@@ -205,6 +206,19 @@ pub(crate) fn gnn_benchmark_with(method: CompressionMethod, change: &str, to: Ve
     ];
     members.iter_mut().filter(|(name, _)| *name == change).for_each(|(_, held)| *held = to.clone());
     npz(method, &members)
+}
+
+fn heterophilous() -> Vec<u8> {
+    let mask = |bits: &[u8]| npy("|b1", "(1, 3)", bits);
+    let members = [
+        ("node_features", npy("<f4", "(3, 1)", &floats(&[1.0, 2.0, 3.0]))),
+        ("node_labels", npy("<i8", "(3,)", &longs(&[1, 0, 1]))),
+        ("edges", npy("<i8", "(2, 2)", &longs(&[0, 1, 1, 2]))),
+        ("train_masks", mask(&[1, 0, 0])),
+        ("val_masks", mask(&[0, 1, 0])),
+        ("test_masks", mask(&[0, 0, 1])),
+    ];
+    npz(CompressionMethod::Deflated, &members)
 }
 
 fn graphsaint() -> Sample {

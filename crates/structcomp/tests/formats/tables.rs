@@ -17,7 +17,7 @@ fn a_folder_of_tables_is_joined_by_name() {
     let labels = data.labels.unwrap();
     assert_eq!(labels.iter().collect::<Vec<_>>(), [Some(1), None, Some(0), None]);
     assert_eq!(labels.names().unwrap(), ["x", "y"]);
-    assert_eq!(data.source.notes, ["1 labels have ids of unknown nodes"]);
+    assert_eq!(data.source.notes, ["1 label has the id of an unknown node"]);
 }
 
 #[test]
@@ -37,11 +37,11 @@ fn rows_without_ids_are_joined_by_position() {
         let data = open_files(folder.join("edges.parquet"), Some(&features), None, &options).unwrap();
         data.features.unwrap().to_dense().values().to_vec()
     };
-    for same in ["x.mtx", "x.npz", "x-sparse.npz"] {
+    for same in ["other.mtx", "other.npz", "other-sparse.npz"] {
         assert_eq!(of(same), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], "{same}");
     }
-    assert_eq!(of("x.csv.zst"), [1.0, 3.0, 5.0, 7.0]);
-    assert_eq!(of("x.txt"), [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]);
-    let two = open_files(folder.join("edges.parquet"), Some(&folder.join("x-two.npz")), None, &options);
+    assert_eq!(of("other.csv.zst"), [1.0, 3.0, 5.0, 7.0]);
+    assert_eq!(of("other.txt"), [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]);
+    let two = open_files(folder.join("edges.parquet"), Some(&folder.join("other-two.npz")), None, &options);
     assert!(two.unwrap_err().to_string().ends_with("contains 2 arrays; expected one"));
 }
