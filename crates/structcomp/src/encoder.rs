@@ -16,7 +16,7 @@ pub(crate) use fitted::FittedEncoderNote;
 
 use crate::graph::Hops;
 use crate::matrix::{PRODUCT_ROWS, Sum, View, mean_and_variance, product};
-use crate::nn::{Activation, Layer, LayerView, Network, Towers, first_layer};
+use crate::nn::{Activation, Layer, LayerView, Towers, first_layer};
 use crate::{Dense, Features, Graph, Normalization, Propagation, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

@@ -9,8 +9,8 @@ mod embed;
 
 pub(crate) use cpu::Cpu;
 
+use crate::Result;
 use crate::sample::Batch;
-use crate::{Features, Result};
 
 /// Everything that training changes.
 #[derive(Clone, Debug, PartialEq)]

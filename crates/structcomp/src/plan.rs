@@ -76,7 +76,6 @@ impl Asked {
             },
             readout: self.blueprint.readout,
             renormalize: batch_norm && self.training.renormalize.unwrap_or(!self.whole_graph),
-            batch_norm,
             hidden: self.training.hidden,
             epochs: self.training.epochs,
             learning_rate: self.training.learning_rate,

@@ -9,9 +9,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::path::Path;
-use structcomp::{
-    Activation, Dataset, EncoderKind, Mode, Model, Partitioning, Preset, StructComp, Training,
-};
+use structcomp::{Activation, Dataset, EncoderKind, Mode, Model, Partitioning, Preset, StructComp, Training};
 
 #[derive(Args)]
 #[command(next_help_heading = "Training")]

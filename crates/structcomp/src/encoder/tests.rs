@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::matrix::column_sums;
+use crate::nn::Network;
 use crate::{Csr, Error};
 
 fn layer(inputs: usize, outputs: usize, activation: Activation, hops: Hops) -> Layer {

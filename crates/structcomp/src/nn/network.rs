@@ -5,7 +5,6 @@
 
 use super::inference::{LayerView, NormView};
 use super::{Activation, Layer, Messages, dropout, first_layer, norm};
-use crate::graph::Hops;
 use crate::matrix::{Sum, View, column_sums, copied, product, zeros};
 use crate::{Features, Seed};
 use rand::RngExt;

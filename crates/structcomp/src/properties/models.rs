@@ -5,7 +5,7 @@ use crate::encoder::Encoder;
 use crate::nn::Initial;
 use crate::sample::Inputs;
 use crate::train::trained_by;
-use crate::{Activation, Compressed, EncoderKind, Partitioning, Trainer, Training, data};
+use crate::{Compressed, EncoderKind, Partitioning, Trainer, Training, data};
 
 /// Six epochs of a model with all that training may have.
 fn trained(model: Model, inputs: Inputs, graph: &Graph) -> (Encoder, Vec<f64>) {

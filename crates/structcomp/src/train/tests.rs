@@ -1,10 +1,8 @@
 //! When training stops, and how it continues.
 
 use super::*;
-use crate::model::CcaSsg;
 use crate::sample::Inputs;
-use crate::{Activation, Compressed, Dense, EncoderKind, Features, Graph, Model, Partition, Seed};
-use rand::RngExt;
+use crate::{Compressed, Dense, Features, Graph, Model, Partition, Seed};
 
 #[test]
 fn training_with_patience_keeps_the_lowest_loss() {

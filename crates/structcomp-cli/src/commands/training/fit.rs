@@ -58,8 +58,7 @@ impl TrainingFlags {
         };
         let fitted = model.fit_with(dataset, hooks);
         let too_late = stop.swap(true, Relaxed) && patient;
-        let mut fitted =
-            fitted.map_err(|error| explained(error, resume.filter(|_| !started.get())))?;
+        let mut fitted = fitted.map_err(|error| explained(error, resume.filter(|_| !started.get())))?;
         // A signal after the last epoch is not forgotten.
         fitted.interrupted |= too_late;
         Ok(fitted)
