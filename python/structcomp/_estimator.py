@@ -75,7 +75,7 @@ class StructComp(Parameters):
         All other settings of the model: ``width`` (the most columns of the embedding, 256), ``directions``,
         ``draws`` and ``weights`` of the default; ``tau``, ``lambda_``, ``alpha``, … of others. Those of
         training (``drop_member``, ``optimizer``, ``encoder``, ``hops``, ``activation``, ``batch_norm``,
-        ``dropout``, ``patience``, ``stop``, …) and of partitioning (``imbalance``, ``max_size``,
+        ``dropout``, ``patience``, …) and of partitioning (``imbalance``, ``max_size``,
         ``refine``, …).
 
     Attributes

@@ -121,7 +121,7 @@ impl Model {
             return Err(wrong("the solved model has no initial weights".to_owned()));
         };
         (untrained.encoder, untrained.epochs) = (FittedEncoder::Layers(encoder), 0);
-        (untrained.losses, untrained.settled) = (Vec::new(), Vec::new());
+        untrained.losses = Vec::new();
         Ok(untrained.into())
     }
 

@@ -96,9 +96,9 @@ impl Search {
             match (StructComp { training, ..settings.clone() }.fit_with(&self.dataset, hooks)) {
                 Ok(fitted) => {
                     let last = |numbers: &[f64]| numbers.last().copied().unwrap_or(f64::NAN);
-                    let (loss, settled) = (last(&fitted.losses), last(&fitted.settled));
+                    let loss = last(&fitted.losses);
                     let judged = self.judged(fitted.embed(&self.dataset)?)?;
-                    println!("    {epochs}:{judged} (loss {loss:.3e}, settled {settled:.3})");
+                    println!("    {epochs}:{judged} (loss {loss:.3e})");
                 }
                 Err(error) => println!("    {epochs}: {error}"),
             }

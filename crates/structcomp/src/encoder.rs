@@ -16,7 +16,7 @@ pub(crate) use fitted::FittedEncoderNote;
 
 use crate::graph::Hops;
 use crate::matrix::{PRODUCT_ROWS, Sum, View, mean_and_variance, product};
-use crate::nn::{Activation, Layer, LayerView, Network, Towers, first_layer};
+use crate::nn::{Activation, Layer, LayerView, Towers, first_layer};
 use crate::{Dense, Features, Graph, Normalization, Propagation, Result};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -91,19 +91,6 @@ impl Encoder {
         chains
     }
 
-    /// The same encoder with a mean of its embedding subtracted, and then scaled. Its last layer must be linear.
-    pub(crate) fn shifted(mut self, mean: &[f64], scale: f64) -> Self {
-        let before: usize = self.towers.networks().iter().rev().skip(1).map(Network::len).sum();
-        if let Some(last) = self.towers.networks().last() {
-            let (weight, bias) = last.last_weight_and_bias();
-            let own = &mut self.parameters[before..];
-            own[weight].iter_mut().for_each(|weight| *weight = (*weight as f64 * scale) as f32);
-            let shift = |(bias, mean): (&mut f32, &f64)| *bias = ((*bias as f64 - mean) * scale) as f32;
-            own[bias].iter_mut().zip(mean).for_each(shift);
-        }
-        self
-    }
-
     /// The same encoder with the batch norm statistics of this graph's nodes.
     pub(crate) fn renormalized(mut self, graph: &Graph, x: &Features) -> Result<Self> {
         let propagation = Propagation::new(graph, Normalization::Symmetric);
@@ -136,19 +123,6 @@ impl Encoder {
         }
         self.statistics = statistics;
         Ok(self)
-    }
-
-    /// The same encoder with other hops before its first layer.
-    pub(crate) fn with_first_hops(mut self, hops: Hops) -> Self {
-        if let Some(first) = self.towers.networks_mut().first_mut() {
-            first.set_first_hops(hops);
-        }
-        self
-    }
-
-    /// The hops before its first layer.
-    pub(crate) fn first_hops(&self) -> Hops {
-        self.layers().first().map_or_else(Hops::none, |layer| layer.hops.clone())
     }
 
     /// The bias of its first layer.

@@ -9,8 +9,8 @@ mod embed;
 
 pub(crate) use cpu::Cpu;
 
+use crate::Result;
 use crate::sample::Batch;
-use crate::{Features, Result};
 
 /// Everything that training changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +28,6 @@ pub(crate) struct State {
 pub(crate) struct Outcome {
     /// The loss before the update.
     pub(crate) loss: f64,
-    /// How alike two views of a row are, where the model tells.
-    pub(crate) agreement: Option<f64>,
     /// Whether all parameters are still finite.
     pub(crate) finite: bool,
 }
@@ -41,9 +39,6 @@ pub(crate) trait Engine: Send {
 
     /// The loss of a batch with other parameters, without an update.
     fn loss_with(&mut self, parameters: &[f32], batch: &Batch, step: usize) -> Result<f64>;
-
-    /// What the networks make of rows that pass no messages.
-    fn forward(&self, x: &Features) -> Vec<f32>;
 
     /// What training has changed so far.
     fn state(&self) -> &State;

@@ -44,7 +44,7 @@ pub use model::Model;
 pub use nn::{Activation, Optimizer};
 pub use partition::{Partition, Partitioner, Partitioning, Quality};
 pub use pipeline::{Fitted, Hooks, Mode, NewNodes, Stage, StructComp};
-pub use plan::{Stop, Training};
+pub use plan::Training;
 pub use prepare::{FeatureNorm, Prepare, StandIn};
 pub use preset::Preset;
 pub use random::Seed;

@@ -201,8 +201,6 @@ pub(crate) struct Blueprint {
     pub(crate) beside: Beside,
     /// What the embedding is made of the encoder's result by.
     pub(crate) readout: Hops,
-    /// Whether the loss tells how alike the two views are.
-    pub(crate) agrees: bool,
     /// The adjacency between the rows of a batch that the loss needs.
     pub(crate) adjacency: Option<Coarsening>,
     /// The rows that the loss compares, if not all.
@@ -230,7 +228,6 @@ impl Default for Blueprint {
             head: None,
             beside: Beside::Alone,
             readout: Hops::none(),
-            agrees: false,
             adjacency: None,
             neighborhood: None,
         }
@@ -265,8 +262,6 @@ pub(crate) struct Twin<'a> {
 pub(crate) struct Loss {
     pub(crate) value: f64,
     pub(crate) gradient: Vec<f32>,
-    /// How alike two views of a row are, 1 where they are the same, where that tells how far training has got.
-    pub(crate) agreement: Option<f64>,
     /// The gradient of the model's own parameters.
     pub(crate) of_own: Vec<f32>,
 }

@@ -170,7 +170,7 @@ impl StructComp {
         give_back_memory();
         seconds.train = started.elapsed().as_secs_f64();
 
-        let Learnt { encoder, losses, settled, interrupted, solution } = result;
+        let Learnt { encoder, losses, interrupted, solution } = result;
         Ok(Fitted {
             settings: self.clone(),
             prepared,
@@ -180,7 +180,6 @@ impl StructComp {
             partition: clusters.map(|clusters| clusters.0),
             epochs: losses.len(),
             losses,
-            settled,
             solution,
             interrupted,
             seconds,
@@ -192,7 +191,7 @@ impl StructComp {
         let (filtered, solution) = solve(settings, &data.graph, compressed, self.seed)?;
         let encoder = FittedEncoder::Filters(filtered);
         let solution = Some(solution);
-        Ok(Learnt { encoder, losses: Vec::new(), settled: Vec::new(), interrupted: false, solution })
+        Ok(Learnt { encoder, losses: Vec::new(), interrupted: false, solution })
     }
 
     fn train<'a>(
@@ -209,8 +208,8 @@ impl StructComp {
         }
         let interrupted = !run(&mut trainer, on_epoch)?;
         let encoder = FittedEncoder::Layers(trainer.finish()?);
-        let (losses, settled) = (trainer.losses().to_vec(), trainer.settled());
-        Ok(Learnt { encoder, losses, settled, interrupted, solution: None })
+        let losses = trainer.losses().to_vec();
+        Ok(Learnt { encoder, losses, interrupted, solution: None })
     }
 
     /// The clusters, and how many were asked for.
@@ -238,7 +237,6 @@ impl StructComp {
 struct Learnt {
     encoder: FittedEncoder,
     losses: Vec<f64>,
-    settled: Vec<f64>,
     interrupted: bool,
     solution: Option<Solution>,
 }

@@ -2,7 +2,7 @@
 
 mod settings;
 
-pub use settings::{Stop, Training};
+pub use settings::Training;
 
 use crate::graph::Hops;
 use crate::model::Blueprint;
@@ -21,30 +21,14 @@ pub(crate) struct Plan {
     pub(crate) network: Towers,
     /// What is done to the encoder's result.
     pub(crate) readout: Hops,
-    /// The hops before the first layer if clusters turn out to share little but noise; otherwise as they are.
-    pub(crate) hops_for_noise: Option<Hops>,
     pub(crate) sampling: Sampling,
     pub(crate) epochs: usize,
     pub(crate) learning_rate: f64,
     pub(crate) weight_decay: f64,
     pub(crate) optimizer: Optimizer,
-    pub(crate) stop: Stop,
     pub(crate) patience: Option<usize>,
-    pub(crate) finishing: Finishing,
-    /// Whether the loss tells how alike two views are.
-    pub(crate) agrees: bool,
-    pub(crate) batch_norm: bool,
-}
-
-/// What is done to an encoder when training ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Finishing {
-    /// Nothing.
-    Keep,
-    /// Shift and scale its embedding.
-    Standardize,
-    /// Give its batch norm the statistics of all nodes.
-    Renormalize,
+    /// Whether batch norm gets the statistics of all nodes when training ends.
+    pub(crate) renormalize: bool,
 }
 
 impl Plan {
@@ -78,20 +62,10 @@ impl Asked {
     fn plan(self) -> Plan {
         let (encoder, network) = self.networks();
         let kind = self.kind();
-        let Training { stop, ssgc_alpha, hops, .. } = self.training;
-        let noisy = kind == EncoderKind::Ssgc && stop == Stop::Auto && ssgc_alpha.is_none();
         let batch_norm = self.batch_norm();
-        let finishing = match &self.training {
-            Training { standardize: true, .. } => Finishing::Standardize,
-            training if batch_norm && training.renormalize.unwrap_or(!self.whole_graph) => {
-                Finishing::Renormalize
-            }
-            _ => Finishing::Keep,
-        };
         Plan {
             encoder,
             network,
-            hops_for_noise: noisy.then(|| Hops::ssgc(hops.unwrap_or(16), 0.5)),
             sampling: Sampling {
                 views: self.blueprint.views,
                 drop_member: self.training.drop_member,
@@ -101,10 +75,7 @@ impl Asked {
                 neighborhood: self.blueprint.neighborhood,
             },
             readout: self.blueprint.readout,
-            agrees: self.blueprint.agrees,
-            finishing,
-            batch_norm,
-            stop,
+            renormalize: batch_norm && self.training.renormalize.unwrap_or(!self.whole_graph),
             hidden: self.training.hidden,
             epochs: self.training.epochs,
             learning_rate: self.training.learning_rate,
@@ -226,21 +197,11 @@ impl Asked {
     }
 
     fn check_combinations(&self) -> Result<()> {
-        let Training { hops, standardize, renormalize, .. } = self.training;
-        let alone = self.blueprint.beside == Beside::Alone && self.blueprint.readout.is_none();
+        let Training { hops, renormalize, .. } = self.training;
         let wrong = |what: &str| Err(Error::Input(what.to_owned()));
         match () {
             () if self.kind() == EncoderKind::Gcn && hops.is_some() => {
                 wrong("a GCN makes one hop per layer; only SGC and SSGC take a number of hops")
-            }
-            () if standardize && self.batch_norm() => {
-                wrong("an encoder with batch norm cannot be standardised; its rows are scaled already")
-            }
-            () if standardize && !alone => {
-                wrong("this model's embedding is not that of its last layer alone and cannot be standardised")
-            }
-            () if standardize && self.last_activation() != Activation::None => {
-                wrong("only an encoder without an activation after its last layer can be standardised")
             }
             () if renormalize == Some(true) && !self.batch_norm() => {
                 wrong("renormalize needs batch norm; set batch_norm")

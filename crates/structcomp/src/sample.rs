@@ -111,9 +111,6 @@ pub(crate) trait Sampler: Send + Sync {
     /// The batch of a step, counted over all epochs.
     fn batch(&self, step: usize) -> Result<Batch<'_>>;
 
-    /// Rows that are the same in every step and pass no messages.
-    fn fixed(&self) -> Option<&Features>;
-
     /// Adds all that batches depend on.
     fn fingerprint(&self, hash: &mut Xxh3);
 }

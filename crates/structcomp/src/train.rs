@@ -5,7 +5,6 @@ mod checkpoint;
 mod contract;
 #[cfg(test)]
 mod goldens;
-mod stop;
 #[cfg(test)]
 mod tests;
 mod trainer;
@@ -21,9 +20,6 @@ pub struct Epoch {
     pub number: usize,
     /// The loss before the update, averaged over the steps of the epoch.
     pub loss: f64,
-    /// How far training has got, from 0 on: for CCA-SSG how alike the views of a row are, for models of one view the
-    /// share of the embedding's effective rank that was lost since the first epoch; 0 for the others.
-    pub settled: f64,
 }
 
 #[cfg(test)]

@@ -26,8 +26,6 @@ pub(super) struct EpochReport {
     /// How a model was solved that is not trained.
     #[serde(skip_serializing_if = "Option::is_none")]
     solution: Option<Solution>,
-    /// How far training had got after each epoch, by a measure that needs no labels.
-    settled: Vec<f64>,
     pub(super) seconds_per_epoch: f64,
     /// Whether a signal ended training before it was done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -55,7 +53,6 @@ impl EpochReport {
             loss_first: losses.first().copied(),
             loss_last: losses.last().copied(),
             solution: fitted.solution.clone(),
-            settled: fitted.settled.clone(),
             seconds_per_epoch: fitted.seconds.train / losses.len().max(1) as f64,
             interrupted: fitted.interrupted,
         }

@@ -9,9 +9,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::path::Path;
-use structcomp::{
-    Activation, Dataset, EncoderKind, Mode, Model, Partitioning, Preset, Stop, StructComp, Training,
-};
+use structcomp::{Activation, Dataset, EncoderKind, Mode, Model, Partitioning, Preset, StructComp, Training};
 
 #[derive(Args)]
 #[command(next_help_heading = "Training")]
@@ -58,12 +56,6 @@ pub(super) struct TrainingFlags {
     /// Activation after the last layer [default: the model's]
     #[arg(long, value_name = "NAME", value_parser = one_of::<Activation>(&["none", "relu", "elu", "prelu", "prelu-shared"]))]
     activation: Option<Activation>,
-    /// When to stop: after all epochs, or when training has settled, which needs no labels
-    #[arg(long, value_name = "WHEN", value_parser = one_of::<Stop>(&["epochs", "auto"]))]
-    stop: Option<Stop>,
-    /// Shift and scale the embedding to mean zero and length √(mean degree)
-    #[arg(long)]
-    standardize: bool,
     /// SCE: scale of the loss; MVGRL: restart probability of PageRank
     #[arg(long, value_name = "ALPHA")]
     alpha: Option<f64>,
@@ -182,8 +174,6 @@ impl TrainingFlags {
         training.hops = self.hops.or(training.hops);
         training.ssgc_alpha = self.ssgc_alpha.or(training.ssgc_alpha);
         training.activation = self.activation.or(training.activation);
-        training.stop = self.stop.unwrap_or(training.stop);
-        training.standardize |= self.standardize;
         training.epochs = self.epochs.unwrap_or(training.epochs);
         training.learning_rate = self.lr.unwrap_or(training.learning_rate);
         training.weight_decay = self.weight_decay.unwrap_or(training.weight_decay);

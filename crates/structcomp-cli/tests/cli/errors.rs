@@ -79,8 +79,6 @@ train demo --out m.safetensors --patience 0
 train demo --out m.safetensors --encoder odd
 train demo --out m.safetensors --model grace --encoder gcn --hops 2
 train demo --out m.safetensors --model grace --encoder ssgc --ssgc-alpha 2
-train demo --out m.safetensors --model grace --standardize
-train demo --out m.safetensors --model grace --stop auto
 train demo --out m.safetensors --model grace --tau 0
 train demo --out m.safetensors --model cca-ssg --tau 0.5
 train demo --out m.safetensors --model dgi --set reach=5

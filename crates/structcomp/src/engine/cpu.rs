@@ -146,7 +146,7 @@ impl Engine for Cpu<'_> {
             let finite = self.adam.step(&mut self.state.parameters, &self.gradient);
             self.state.statistics = statistics;
             self.follow(step);
-            Ok(Outcome { loss: loss.value, agreement: loss.agreement, finite })
+            Ok(Outcome { loss: loss.value, finite })
         })
     }
 
@@ -155,11 +155,6 @@ impl Engine for Cpu<'_> {
         let result = self.loss(batch, step, &mut vec![0.0; parameters.len()]);
         self.state.parameters = own;
         Ok(result?.0.value)
-    }
-
-    fn forward(&self, x: &Features) -> Vec<f32> {
-        let pass = Pass { views: 1, ..Pass::default() };
-        self.plan.network.forward(&self.state.parameters, x, pass).0
     }
 
     fn state(&self) -> &State {

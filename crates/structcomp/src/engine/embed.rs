@@ -1,8 +1,7 @@
 //! Who embeds: an encoder, a graph and its features go in, the rows of the embedding come out in order.
 
 use crate::encoder::{Encoder, FittedEncoder};
-use crate::matrix::{column_sums, sum_of_products};
-use crate::plan::{Finishing, Plan};
+use crate::plan::Plan;
 use crate::{Dense, Error, Features, Graph, Result};
 
 impl Encoder {
@@ -29,23 +28,6 @@ impl Encoder {
     ) -> Result<()> {
         check(self.inputs(), x)?;
         self.run(graph, x, sink)
-    }
-
-    /// The same encoder, shifted and scaled so that on this graph rows of the embedding have mean zero and, by
-    /// root mean square, this length.
-    pub(crate) fn standardized(self, graph: &Graph, x: &Features, length: f64) -> Result<Self> {
-        let width = self.outputs();
-        let (mut sums, mut squares) = (vec![0f64; width], 0.0);
-        self.embed_rows(graph, x, |rows| {
-            squares += sum_of_products(rows, rows);
-            sums.iter_mut().zip(column_sums(rows, width)).for_each(|(sum, add)| *sum += add);
-            Ok(())
-        })?;
-        let nodes = x.rows().max(1) as f64;
-        let mean: Vec<f64> = sums.iter().map(|sum| sum / nodes).collect();
-        let spread = (squares / nodes - mean.iter().map(|mean| mean * mean).sum::<f64>()).max(0.0).sqrt();
-        let scale = if spread > 0.0 { length / spread } else { 1.0 };
-        Ok(self.shifted(&mean, scale))
     }
 }
 
@@ -80,16 +62,9 @@ fn check(inputs: usize, x: &Features) -> Result<()> {
 impl Plan {
     /// An encoder as it is after training.
     pub(crate) fn finish(&self, encoder: Encoder, graph: &Graph, x: &Features) -> Result<Encoder> {
-        match self.finishing {
-            Finishing::Keep => Ok(encoder),
-            Finishing::Standardize => encoder.standardized(graph, x, root_mean_degree(graph)),
-            Finishing::Renormalize => encoder.renormalized(graph, x),
+        match self.renormalize {
+            true => encoder.renormalized(graph, x),
+            false => Ok(encoder),
         }
     }
-}
-
-/// √(mean degree); 1 for a graph without edges.
-fn root_mean_degree(graph: &Graph) -> f64 {
-    let (nodes, entries) = (graph.nodes().max(1) as f64, graph.targets().len() as f64);
-    if entries > 0.0 { (entries / nodes).sqrt() } else { 1.0 }
 }

@@ -35,18 +35,6 @@ impl Features {
         }
     }
 
-    /// At most so many rows, evenly spread.
-    pub(crate) fn spread_rows(&self, count: usize) -> Self {
-        let rows: Vec<u32> = (0..self.rows() as u32).step_by(self.rows().div_ceil(count).max(1)).collect();
-        match self {
-            Self::Sparse(x) => Self::Sparse(x.select(&rows)),
-            Self::Dense(x) => {
-                let values: Vec<f32> = rows.iter().flat_map(|&row| x.row(row as usize)).copied().collect();
-                Self::Dense(Dense::computed(x.cols(), values).with_rows(rows.len()))
-            }
-        }
-    }
-
     /// How many rows, that is nodes, there are.
     pub fn rows(&self) -> usize {
         match self {

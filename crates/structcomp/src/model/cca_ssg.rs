@@ -34,7 +34,6 @@ impl Contrastive for CcaSsg {
             views: Views::Two,
             encoder: EncoderKind::Gcn,
             activation: Activation::Prelu,
-            agrees: true,
             ..Blueprint::default()
         }
     }
@@ -76,8 +75,7 @@ impl Objective for CcaSsg {
             value += decorrelated(own.values, other.values, width, self.lambda, gradient);
             own.backward(gradient);
         }
-        let agreement = Some(agreement / width as f64);
-        Ok(Loss { value, gradient: z, agreement, of_own: Vec::new() })
+        Ok(Loss { value, gradient: z, of_own: Vec::new() })
     }
 }
 

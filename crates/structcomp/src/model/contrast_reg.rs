@@ -117,7 +117,7 @@ impl Objective for Regularised {
         let contrast = self.contrast(rows, compare, width, step.number, of_rows, of_compare)?;
         let regulariser =
             self.regulariser((rows, corrupted), tell, step.number, (of_rows, of_corrupted), of_tell);
-        Ok(Loss { value: contrast + regulariser, gradient, of_own, agreement: None })
+        Ok(Loss { value: contrast + regulariser, gradient, of_own })
     }
 }
 

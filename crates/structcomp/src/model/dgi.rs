@@ -59,7 +59,7 @@ impl Objective for Dgi {
         let mut of_own = vec![0f32; step.own.len()];
         add_outer(&mut of_own[..width * width], &fitted.sum, &fit.summary);
         of_own[width * width] = fitted.of_bias as f32;
-        Ok(Loss { value: fitted.value, gradient, of_own, agreement: None })
+        Ok(Loss { value: fitted.value, gradient, of_own })
     }
 }
 

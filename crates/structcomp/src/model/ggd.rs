@@ -115,7 +115,7 @@ impl Objective for Ggd {
             sum = times(weight, &sum);
             sum.iter_mut().zip(*bias).for_each(|(sum, bias)| *sum += all * *bias as f64);
         }
-        Ok(Loss { value: high + low, gradient, of_own, agreement: None })
+        Ok(Loss { value: high + low, gradient, of_own })
     }
 }
 

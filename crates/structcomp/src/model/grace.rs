@@ -101,7 +101,7 @@ impl Objective for InfoNce {
         });
         rows.backward(&mut gradient);
         // Rows share a direction from the start, so how alike partners are does not tell how far training has got.
-        Ok(Loss { value, gradient, agreement: None, of_own: Vec::new() })
+        Ok(Loss { value, gradient, of_own: Vec::new() })
     }
 }
 

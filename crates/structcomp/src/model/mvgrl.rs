@@ -86,7 +86,7 @@ impl Objective for Mvgrl {
         let mut of_own = vec![0f32; step.own.len()];
         add_outer(&mut of_own, &to_one.sum, &one.summary);
         add_outer(&mut of_own, &to_other.sum, &other.summary);
-        Ok(Loss { value: to_one.value + to_other.value, gradient, of_own, agreement: None })
+        Ok(Loss { value: to_one.value + to_other.value, gradient, of_own })
     }
 }
 

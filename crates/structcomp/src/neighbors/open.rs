@@ -109,9 +109,7 @@ mod tests {
         let path = folder.path().join("z.npy");
         write(&path, &NodeIds::Implicit);
         let ids = folder.path().join("z.ids.txt");
-        for (text, what) in
-            [(&b"a\nb\n"[..], "has 2 ids for 3 rows"), (b"a\na\nb", "'a' appears twice")]
-        {
+        for (text, what) in [(&b"a\nb\n"[..], "has 2 ids for 3 rows"), (b"a\na\nb", "'a' appears twice")] {
             fs::write(&ids, text).unwrap();
             assert!(said(&path, None).contains(what), "{what}");
         }

@@ -5,7 +5,6 @@
 
 use super::inference::{LayerView, NormView};
 use super::{Activation, Layer, Messages, dropout, first_layer, norm};
-use crate::graph::Hops;
 use crate::matrix::{Sum, View, column_sums, copied, product, zeros};
 use crate::{Features, Seed};
 use rand::RngExt;
@@ -110,18 +109,6 @@ impl Network {
         let width = |layer: &Layer| if layer.norm { 2 * layer.outputs } else { 0 };
         let start = self.layers[..at].iter().map(width).sum();
         start..start + width(&self.layers[at])
-    }
-
-    /// Where the weight and the bias of the last layer are.
-    pub(crate) fn last_weight_and_bias(&self) -> (Range<usize>, Range<usize>) {
-        self.places.last().map_or((0..0, 0..0), |place| (place.weight.clone(), place.bias.clone()))
-    }
-
-    /// Changes how far the messages of the first layer travel.
-    pub(crate) fn set_first_hops(&mut self, hops: Hops) {
-        if let Some(first) = self.layers.first_mut() {
-            first.hops = hops;
-        }
     }
 
     /// Scales and shifts of batch norm; none where there is none.

@@ -36,10 +36,6 @@ impl Towers {
         &self.networks
     }
 
-    pub(crate) fn networks_mut(&mut self) -> &mut [Network] {
-        &mut self.networks
-    }
-
     /// The only network, if there is no other.
     pub(crate) fn single(&self) -> Option<&Network> {
         if let [network] = &self.networks[..] { Some(network) } else { None }

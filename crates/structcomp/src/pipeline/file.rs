@@ -89,7 +89,6 @@ impl Fitted {
             clusters_requested: note.clusters_requested,
             losses: Vec::new(),
             solution: None,
-            settled: Vec::new(),
             interrupted: note.interrupted,
             seconds: Seconds::default(),
         })

@@ -31,8 +31,6 @@ pub struct Fitted {
     pub clusters_requested: Option<usize>,
     /// The loss of every epoch; not in a file.
     pub losses: Vec<f64>,
-    /// What [`Epoch::settled`](crate::Epoch::settled) was in every epoch; not in a file.
-    pub settled: Vec<f64>,
     /// Whether training was ended before it was done.
     pub interrupted: bool,
     /// How long each stage took; not in a file.
@@ -131,14 +129,16 @@ impl Fitted {
 
     /// The same encoder with its initial weights, finished on this dataset: a control. A solved model has none.
     pub fn untrained(&self, data: &Dataset) -> Result<Option<Encoder>> {
-        let FittedEncoder::Layers(trained) = &self.encoder else { return Ok(None) };
+        if matches!(self.encoder, FittedEncoder::Filters(_)) {
+            return Ok(None);
+        }
         let x = self.features(data)?;
         let StructComp { training, mode, seed, .. } = &self.settings;
         let plan = Plan::new(training, *mode == Mode::Full, x.cols())?;
         let network = &plan.network;
         let (parameters, statistics) = (network.initial(*seed), network.initial_statistics());
         let encoder = Encoder::new(plan.encoder.clone(), &parameters, &statistics, plan.readout.clone());
-        plan.finish(encoder.with_first_hops(trained.first_hops()), &data.graph, &x).map(Some)
+        plan.finish(encoder, &data.graph, &x).map(Some)
     }
 
     /// The same training on as many random clusters: a control.

@@ -56,14 +56,6 @@ fn all_settings() -> Vec<StructComp> {
         };
         all.push(StructComp { training, ..settings("grace") });
     }
-    let standardized = Training {
-        layers: 1,
-        standardize: true,
-        activation: Some(Activation::None),
-        encoder: Some(EncoderKind::Ssgc),
-        ..settings("cca-ssg").training
-    };
-    all.push(StructComp { training: standardized, ..settings("cca-ssg") });
     all
 }
 

@@ -30,8 +30,7 @@ pub struct Training {
     pub encoder: Option<EncoderKind>,
     /// Hops of SGC (default 2) or SSGC (default 16).
     pub hops: Option<usize>,
-    /// The share α of a node's own features in SSGC. By default 0.05, or a half if training stops by itself and finds
-    /// that clusters share little but noise.
+    /// The share α of a node's own features in SSGC; 0.05 by default.
     pub ssgc_alpha: Option<f64>,
     /// The activation after each layer but the last; by default the model's own.
     pub inner_activation: Option<Activation>,
@@ -51,14 +50,8 @@ pub struct Training {
     pub dropout: f64,
     /// On the whole graph: what the two views leave out.
     pub augment: Augment,
-    /// When to stop, at the latest after all epochs.
-    pub stop: Stop,
     /// If given, the encoder of the lowest loss is kept, and training stops after this many epochs without a lower one.
     pub patience: Option<usize>,
-    /// Whether the finished encoder is shifted and scaled so that rows of the embedding have mean zero and, by root mean
-    /// square, length √(mean degree): regularised classifiers depend on the scale, and the noise of a mean over
-    /// neighbours falls with the root of their number.
-    pub standardize: bool,
 }
 
 impl Default for Training {
@@ -82,9 +75,7 @@ impl Default for Training {
             initial: None,
             dropout: 0.0,
             augment: Augment::default(),
-            stop: Stop::Epochs,
             patience: None,
-            standardize: false,
         }
     }
 }
@@ -117,15 +108,4 @@ impl Training {
     pub fn last_activation(&self) -> Activation {
         self.activation.unwrap_or(self.model.blueprint(self.hidden).activation)
     }
-}
-
-/// When training stops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stop {
-    /// After all epochs.
-    #[default]
-    Epochs,
-    /// When it has settled, by a measure that needs no labels: [`Epoch::settled`](crate::Epoch::settled).
-    Auto,
 }

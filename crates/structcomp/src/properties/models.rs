@@ -5,7 +5,7 @@ use crate::encoder::Encoder;
 use crate::nn::Initial;
 use crate::sample::Inputs;
 use crate::train::trained_by;
-use crate::{Activation, Compressed, EncoderKind, Partitioning, Stop, Trainer, Training, data};
+use crate::{Compressed, EncoderKind, Partitioning, Trainer, Training, data};
 
 /// Six epochs of a model with all that training may have.
 fn trained(model: Model, inputs: Inputs, graph: &Graph) -> (Encoder, Vec<f64>) {
@@ -102,16 +102,10 @@ fn settings_that_make_no_sense_are_refused() {
         assert!(error.contains(said), "{error}");
     }
     let dgi = || Training { model: Model::named("dgi").unwrap(), hidden: 4, ..Training::default() };
-    let ggd =
-        || Training { model: Model::named("ggd").unwrap(), activation: Some(Activation::None), ..dgi() };
     let cases = [
         (Training { dropout: 1.0, ..dgi() }, "dropout must be from 0 to below 1"),
         (Training { patience: Some(0), ..dgi() }, "patience must be at least 1"),
         (Training { renormalize: Some(true), ..dgi() }, "renormalize needs batch norm"),
-        (Training { stop: Stop::Auto, ..dgi() }, "not available for"),
-        (Training { stop: Stop::Auto, model: Model::named("grace").unwrap(), ..dgi() }, "not available for"),
-        (Training { standardize: true, ..ggd() }, "cannot be standardised"),
-        (Training { standardize: true, batch_norm: Some(true), ..ggd() }, "cannot be standardised"),
     ];
     for (training, said) in cases {
         let error = refused(&training).unwrap();

@@ -73,10 +73,6 @@ impl Sampler for Clusters<'_> {
         })
     }
 
-    fn fixed(&self) -> Option<&Features> {
-        Some(&self.first)
-    }
-
     fn fingerprint(&self, hash: &mut Xxh3) {
         hash.update(b"clusters");
         hash_features(&self.first, hash);

@@ -91,10 +91,6 @@ impl Sampler for Whole<'_> {
         })
     }
 
-    fn fixed(&self) -> Option<&Features> {
-        (self.views == Views::One && self.messages.is_none()).then_some(&self.x)
-    }
-
     fn fingerprint(&self, hash: &mut Xxh3) {
         hash.update(b"nodes");
         hash_features(&self.x, hash);

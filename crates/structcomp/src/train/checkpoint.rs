@@ -48,7 +48,6 @@ impl Trainer<'_> {
             file.single("lowest.statistics", &[statistics.len()], &statistics[..]);
         }
         file.double("losses", &[epochs], &self.losses[..]);
-        file.double("measured", &[epochs], &self.measured[..]);
         file.write(path.as_ref(), &note)
     }
 
@@ -74,12 +73,11 @@ impl Trainer<'_> {
             target: array("target", target)?,
         };
         let losses = file.double("losses", &[note.epochs])?;
-        let measured = file.double("measured", &[note.epochs])?;
         if i64::from(note.steps) != (note.epochs * self.sampler.steps()) as i64 {
             return Err(file.wrong("has steps that do not match its epochs"));
         }
         self.engine.restore(state, note.steps, mean, square);
-        (self.losses, self.measured, self.lowest) = (losses, measured, lowest);
+        (self.losses, self.lowest) = (losses, lowest);
         Ok(())
     }
 

@@ -1,12 +1,12 @@
 //! The training loop, as in the paper: batch, forward, loss, gradient, update; then the weights as an encoder.
 
-use super::{Epoch, stop};
+use super::Epoch;
 use crate::encoder::Encoder;
 use crate::engine::{Cpu, Engine, Outcome, State};
 use crate::model::OwnObjective;
 use crate::plan::Plan;
-use crate::sample::{Inputs, Sampler, Views, sampler};
-use crate::{Error, Features, Graph, Result, Seed, Stop, Training};
+use crate::sample::{Inputs, Sampler, sampler};
+use crate::{Error, Features, Graph, Result, Seed, Training};
 
 /// Training under way, epoch by epoch. [`StructComp::fit`](crate::StructComp::fit) is the usual way to train.
 pub struct Trainer<'a> {
@@ -19,12 +19,8 @@ pub struct Trainer<'a> {
     pub(super) sampler: Box<dyn Sampler + 'a>,
     pub(super) engine: Box<dyn Engine + 'a>,
     pub(super) losses: Vec<f64>,
-    /// What [`Epoch::settled`] is computed from, epoch by epoch.
-    pub(super) measured: Vec<f64>,
     /// Parameters and batch norm statistics of the lowest loss so far, if training has patience.
     pub(super) lowest: Option<(Vec<f32>, Vec<f32>)>,
-    /// A few rows whose effective rank is measured.
-    sample: Option<Features>,
 }
 
 impl<'a> Trainer<'a> {
@@ -39,12 +35,6 @@ impl<'a> Trainer<'a> {
         let width = inputs.check(graph)?.cols();
         let plan = Plan::new(training, matches!(inputs, Inputs::Nodes(_)), width)?;
         let sampler = sampler(&plan.sampling, inputs, graph, seed)?;
-        let measurable = plan.sampling.views == Views::One && !plan.batch_norm;
-        let sample = sampler.fixed().filter(|_| measurable).map(|x| x.spread_rows(stop::SAMPLE));
-        if plan.stop == Stop::Auto && !plan.agrees && sample.is_none() {
-            let title = plan.model.title();
-            return Err(Error::Input(format!("automatic stopping is not available for {title}; set epochs")));
-        }
         let engine = Cpu::new(&plan, seed, plan.epochs * sampler.steps(), loss);
         Ok(Self {
             settings: training.clone(),
@@ -54,9 +44,7 @@ impl<'a> Trainer<'a> {
             sampler,
             engine: Box::new(engine),
             losses: Vec::new(),
-            measured: Vec::new(),
             lowest: None,
-            sample,
             plan,
         })
     }
@@ -65,26 +53,18 @@ impl<'a> Trainer<'a> {
     pub fn step(&mut self) -> Result<Epoch> {
         let (epoch, steps) = (self.losses.len(), self.sampler.steps());
         let before = self.plan.patience.map(|_| self.engine.state().parameters.clone());
-        let (mut loss, mut agreement) = (0.0, None);
+        let mut loss = 0.0;
         for step in epoch * steps..(epoch + 1) * steps {
             let batch = self.sampler.batch(step)?;
             let outcome = self.engine.step(&batch, step)?;
             self.check(&outcome, epoch)?;
             loss += outcome.loss / steps as f64;
-            agreement = outcome.agreement;
         }
-        if let Some(parameters) = before.filter(|_| stop::is_lowest(&self.losses, loss)) {
+        if let Some(parameters) = before.filter(|_| self.losses.iter().all(|&before| loss < before)) {
             self.lowest = Some((parameters, self.engine.state().statistics.clone()));
         }
         self.losses.push(loss);
-        self.measured.push(match (agreement, &self.sample) {
-            (Some(agreement), _) => agreement,
-            (None, Some(rows)) => {
-                stop::effective_rank(self.engine.forward(rows), self.plan.network.outputs())
-            }
-            (None, None) => 0.0,
-        });
-        Ok(Epoch { number: epoch + 1, loss, settled: self.settled_at(epoch) })
+        Ok(Epoch { number: epoch + 1, loss })
     }
 
     fn check(&self, outcome: &Outcome, epoch: usize) -> Result<()> {
@@ -108,9 +88,11 @@ impl<'a> Trainer<'a> {
         self.losses.len()
     }
 
-    /// What [`Epoch::settled`] was in every epoch so far.
-    pub fn settled(&self) -> Vec<f64> {
-        (0..self.epochs()).map(|epoch| self.settled_at(epoch)).collect()
+    /// Whether all epochs are done, or the loss has not fallen for as long as patience lasts.
+    pub fn is_done(&self) -> bool {
+        let lowest = self.losses.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
+        let impatient = |patience| lowest.is_some_and(|(at, _)| self.epochs() > at + patience);
+        self.epochs() >= self.plan.epochs || self.plan.patience.is_some_and(impatient)
     }
 
     /// The parameters as they are now.
@@ -139,11 +121,7 @@ impl<'a> Trainer<'a> {
     }
 
     fn encoder_of(&self, parameters: &[f32], statistics: &[f32]) -> Encoder {
-        let Plan { encoder, readout, hops_for_noise, .. } = &self.plan;
-        let encoder = Encoder::new(encoder.clone(), parameters, statistics, readout.clone());
-        match hops_for_noise.as_ref().filter(|_| self.is_noise()) {
-            Some(hops) => encoder.with_first_hops(hops.clone()),
-            None => encoder,
-        }
+        let Plan { encoder, readout, .. } = &self.plan;
+        Encoder::new(encoder.clone(), parameters, statistics, readout.clone())
     }
 }

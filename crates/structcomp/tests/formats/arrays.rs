@@ -123,7 +123,11 @@ fn scipy_matrices_are_read_in_every_layout() {
     assert_eq!(open(&folder.join("csc.npz")).unwrap().repairs, csr, "direction is kept");
     let spare = open(&folder.join("spare.npz")).unwrap();
     let edges: Vec<_> = spare.graph.edge_iter().collect();
-    assert_eq!((edges, spare.graph.edge_weights(0)), (vec![(0, 1), (0, 2)], Some(&[2.0, 1.0][..])), "entries are added");
+    assert_eq!(
+        (edges, spare.graph.edge_weights(0)),
+        (vec![(0, 1), (0, 2)], Some(&[2.0, 1.0][..])),
+        "entries are added"
+    );
     assert!(message(&folder.join("oblong.npz")).contains("is 30 x 20; a graph needs a square matrix"));
     assert!(message(&folder.join("dia.npz")).contains("is 'dia'; only csr, csc and coo are supported"));
 }

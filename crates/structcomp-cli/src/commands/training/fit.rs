@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use structcomp::{Dataset, Error, Fitted, Hooks, Stage, Stop, StructComp};
+use structcomp::{Dataset, Error, Fitted, Hooks, Stage, StructComp};
 
 impl TrainingFlags {
     /// Trains. Ctrl-C or another signal ends training after the epoch under way, and the program at any other time.
@@ -58,8 +58,7 @@ impl TrainingFlags {
         };
         let fitted = model.fit_with(dataset, hooks);
         let too_late = stop.swap(true, Relaxed) && patient;
-        let mut fitted =
-            fitted.map_err(|error| explained(error, model, resume.filter(|_| !started.get())))?;
+        let mut fitted = fitted.map_err(|error| explained(error, resume.filter(|_| !started.get())))?;
         // A signal after the last epoch is not forgotten.
         fitted.interrupted |= too_late;
         Ok(fitted)
@@ -67,13 +66,10 @@ impl TrainingFlags {
 }
 
 /// An error of training in the words of the command line.
-fn explained(error: Error, model: &StructComp, resume: Option<&Path>) -> anyhow::Error {
+fn explained(error: Error, resume: Option<&Path>) -> anyhow::Error {
     match &error {
         Error::Format { path, .. } | Error::Io { path, .. } if resume == Some(path) => {
             anyhow!(error).context("cannot resume (leave out --resume to start over)")
-        }
-        Error::Input(what) if model.training.stop == Stop::Auto && what.starts_with("automatic stopping") => {
-            anyhow!("--stop auto is not available for {}; use --stop epochs", model.training.model.name())
         }
         _ => error.into(),
     }

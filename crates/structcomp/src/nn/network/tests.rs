@@ -2,6 +2,7 @@
 
 use super::super::Initial;
 use super::*;
+use crate::graph::Hops;
 use crate::{Csr, Dense};
 
 fn features(rows: usize, cols: usize, sparse: bool) -> Features {
