@@ -74,6 +74,17 @@ fn keep_permissions(file: &File, replaced: &Path) {
     let _ = file.set_permissions(before.permissions());
 }
 
+/// Makes a folder and those above it.
+pub(crate) fn make_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| {
+        let file = folder.ancestors().find(|part| part.exists() && !part.is_dir());
+        match file {
+            Some(file) => Error::format(file, "is a file, not a folder"),
+            None => Error::io(folder)(error),
+        }
+    })
+}
+
 /// Fails if a file cannot be written, so that a long computation need not find out at its end.
 pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
     AtomicFile::create(path).map(drop)
@@ -98,7 +109,7 @@ impl AtomicFile {
             },
             Target::Stream => std::env::temp_dir(),
         };
-        fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        make_folder(&folder)?;
         let (file, entry) = temporary::file_in(&folder).map_err(Error::io(path))?;
         if let Target::File(replaced) = &target {
             keep_permissions(file.as_file(), replaced);

@@ -27,9 +27,30 @@ pub(super) struct EpochReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     solution: Option<Solution>,
     pub(super) seconds_per_epoch: f64,
+    /// Why training ended, and after which epoch; absent if nothing was trained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<Stopped>,
     /// Whether a signal ended training before it was done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
+}
+
+#[derive(Serialize)]
+struct Stopped {
+    reason: &'static str,
+    epoch: usize,
+}
+
+impl Stopped {
+    fn of(fitted: &Fitted) -> Option<Self> {
+        let (epoch, asked) = (fitted.losses.len(), fitted.settings.training.epochs);
+        let reason = match fitted.interrupted {
+            true => "interrupted",
+            false if epoch < asked => "patience",
+            false => "epochs",
+        };
+        fitted.solution.is_none().then_some(Self { reason, epoch })
+    }
 }
 
 impl ClusterReport {
@@ -54,6 +75,7 @@ impl EpochReport {
             loss_last: losses.last().copied(),
             solution: fitted.solution.clone(),
             seconds_per_epoch: fitted.seconds.train / losses.len().max(1) as f64,
+            stopped: Stopped::of(fitted),
             interrupted: fitted.interrupted,
         }
     }

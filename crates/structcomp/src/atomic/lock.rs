@@ -1,7 +1,7 @@
 //! One writer per folder.
 
 use crate::{Error, Result};
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 /// A folder that no other process writes to as long as this lives; the end of the process ends it too.
@@ -14,7 +14,7 @@ impl FolderLock {
     /// Locks a folder, which is made if it does not exist; fails if another run writes to it.
     pub fn of(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
-        fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        super::make_folder(folder)?;
         // Not every system can open a folder, nor every file system lock one.
         let handle = File::open(folder).ok();
         match handle.as_ref().map(File::try_lock) {
