@@ -66,6 +66,11 @@ impl Plan {
     }
 }
 
+fn most_hops(network: &Towers) -> usize {
+    let layers = network.networks().iter().flat_map(Network::layers);
+    layers.map(|layer| layer.hops.most()).max().unwrap_or(0)
+}
+
 /// Settings and what the model says, before they are resolved.
 struct Asked {
     training: Training,
@@ -88,6 +93,7 @@ impl Asked {
             }
             _ => Finishing::Keep,
         };
+        let most_hops = most_hops(&network);
         Plan {
             encoder,
             network,
@@ -99,6 +105,7 @@ impl Asked {
                 first_hops: (kind != EncoderKind::Gcn).then(|| self.hops_of(0)),
                 adjacency: self.blueprint.adjacency,
                 neighborhood: self.blueprint.neighborhood,
+                most_hops,
             },
             readout: self.blueprint.readout,
             agrees: self.blueprint.agrees,

@@ -37,7 +37,7 @@ impl<'a> Trainer<'a> {
         loss: Option<Box<dyn OwnObjective + 'a>>,
     ) -> Result<Self> {
         let width = inputs.check(graph)?.cols();
-        let plan = Plan::new(training, matches!(inputs, Inputs::Nodes(_)), width)?;
+        let plan = Plan::new(training, inputs.passes_messages(), width)?;
         let sampler = sampler(&plan.sampling, inputs, graph, seed)?;
         let measurable = plan.sampling.views == Views::One && !plan.batch_norm;
         let sample = sampler.fixed().filter(|_| measurable).map(|x| x.spread_rows(stop::SAMPLE));
