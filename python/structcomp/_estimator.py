@@ -45,12 +45,13 @@ class StructComp(Parameters):
     layers : int
         Trained models: layers of the encoder.
     epochs : int
-        Trained models: number of epochs. Every epoch is one step on all clusters.
+        Trained models: number of epochs. Every epoch is one step on all clusters, or on each batch.
     learning_rate, weight_decay : float
         Trained models: learning rate and weight decay of the optimiser.
     mode : str
-        ``"structcomp"`` uses clusters. ``"full"`` trains on the whole graph with message passing (a
-        baseline), which the default model cannot.
+        ``"structcomp"`` uses clusters. The others are baselines with message passing, which the default model
+        cannot: ``"full"`` trains on the whole graph, ``"cluster-gcn"`` on batches of clusters, ``"graphsaint"``
+        on samples of the graph, and ``"graphzoom"`` on a coarsened graph.
     feature_norm : str
         Scaling of the features: ``"none"``, ``"row-l1"``, ``"row-l2"`` or ``"standardize"``. The statistics
         of `fit` are kept and used in `transform`.
@@ -75,8 +76,9 @@ class StructComp(Parameters):
         All other settings of the model: ``width`` (the most columns of the embedding, 256), ``directions``,
         ``draws`` and ``weights`` of the default; ``tau``, ``lambda_``, ``alpha``, … of others. Those of
         training (``drop_member``, ``optimizer``, ``encoder``, ``hops``, ``activation``, ``batch_norm``,
-        ``dropout``, ``patience``, …) and of partitioning (``imbalance``, ``max_size``,
-        ``refine``, …).
+        ``dropout``, ``patience``, …), of partitioning (``imbalance``, ``max_size``, ``refine``, …)
+        and of modes: ``batch_clusters`` of Cluster-GCN; ``sampler``, ``budget``, ``walk_length``, ``batches``
+        and ``coverage`` of GraphSAINT; ``levels`` and ``fusion_neighbors`` of GraphZoom.
 
     Attributes
     ----------
@@ -93,7 +95,7 @@ class StructComp(Parameters):
     n_features_in_ : int or None
         Number of features per node; None if they were made from the graph.
     partition_ : ndarray of shape (n,), or None
-        The cluster of every node; None if ``mode="full"``.
+        The cluster of every node, or its coarse node with ``mode="graphzoom"``; None if there are none.
     seed_ : int
         The seed that was used.
 

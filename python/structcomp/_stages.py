@@ -210,7 +210,7 @@ def train(
     n_threads: Optional[int] = None,
     **parameters: Any,
 ) -> Model:
-    """Fit a model to clusters, or train it on the whole graph.
+    """Fit a model to clusters, or train it on the whole graph or on parts of it.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def train(
         The graph; see `as_graph`.
     clusters : array of shape (n,), optional
         The cluster of every node; the default model needs them. Without clusters, training passes messages
-        on the whole graph, as ``mode="full"`` does.
+        on the whole graph unless another `mode` is given; see `StructComp`.
     model : str, Objective or callable
         Name of a model, as in `StructComp`, or a loss of your own.
     callback : callable, optional
@@ -258,7 +258,8 @@ def train(
     if clusters is None and model == "solved":
         raise ValueError("the solved model needs clusters; pass clusters, or choose another model")
     loss, given = with_model(parameters, model)
-    given.update(mode="full" if clusters is None else "structcomp", random_state=seed_of(random_state))
+    given = {"mode": "full" if clusters is None else "structcomp", **given}
+    given["random_state"] = seed_of(random_state)
     members = None if clusters is None else whole("clusters", clusters)
     with progress(callback, verbose and model != "solved", given.get("epochs")) as on_epoch:
         hooks: dict[str, Any] = {"clusters": members, "loss": loss, "on_epoch": on_epoch}

@@ -69,6 +69,28 @@ def test_full_graph_training(small):
     assert (structcomp.embed(trained, small) == model.embedding_).all()
 
 
+@pytest.mark.parametrize(
+    "mode, settings",
+    [
+        ("cluster-gcn", {"n_clusters": 12, "batch_clusters": 4}),
+        ("graphsaint", {"sampler": "node", "budget": 90, "coverage": 10}),
+        ("graphzoom", {"levels": 1, "fusion_neighbors": 0}),
+    ],
+)
+def test_other_modes(small, tmp_path, mode, settings):
+    model = StructComp(model="grace", mode=mode, hidden=8, epochs=3, random_state=0, **settings).fit(small)
+    assert model.embedding_.shape == (300, 8) and len(model.loss_history_) == 3
+    assert (model.partition_ is None) == (mode == "graphsaint")
+    model.save(tmp_path / "model.safetensors")
+    loaded = StructComp.load(tmp_path / "model.safetensors")
+    assert loaded.get_params()["mode"] == mode and settings.items() <= loaded.get_params().items()
+    assert (loaded.transform(small) == model.embedding_).all()
+    trained = structcomp.train(small, model="grace", mode=mode, hidden=8, epochs=3, **settings)
+    assert (structcomp.embed(trained, small) == model.embedding_).all()
+    with pytest.raises(ValueError, match="the solved model needs clusters"):
+        StructComp(mode=mode).fit(small)
+
+
 def test_objects_with_both_features_and_graph(dense):
     expected = StructComp(**GRACE).fit_transform(dense.X, adjacency=dense.graph)
     edges = np.array([dense.graph.indices, np.repeat(np.arange(300), np.diff(dense.graph.indptr))])

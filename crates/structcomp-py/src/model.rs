@@ -13,7 +13,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
-use structcomp::encoder::FittedEncoder;
 use structcomp::{Dataset, Fitted, NewNodes};
 
 /// A fitted model: how features are prepared, the trained weights, and the settings.
@@ -120,7 +119,7 @@ impl Model {
         let Some(encoder) = encoder else {
             return Err(wrong("the solved model has no initial weights".to_owned()));
         };
-        (untrained.encoder, untrained.epochs) = (FittedEncoder::Layers(encoder), 0);
+        (untrained.encoder, untrained.epochs) = (encoder, 0);
         untrained.losses = Vec::new();
         Ok(untrained.into())
     }

@@ -8,13 +8,14 @@ use pyo3::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use structcomp::model::Own;
-use structcomp::{Error, Mode, Model, Partitioning, Preset, Result, StructComp, Training};
+use structcomp::{Error, Model, Partitioning, Preset, Result, StructComp, Training};
 
 /// Parameters with other names in Python, and the fields.
 const RENAMED: [(&str, &str); 4] =
     [("lambda_", "lambda"), ("n_clusters", "clusters"), ("partitioner", "method"), ("random_state", "seed")];
 /// Fields that hold others. Their fields are the parameters.
-const SECTIONS: [&str; 6] = ["name", "model", "augment", "prepare", "partitioning", "training"];
+const SECTIONS: [&str; 8] =
+    ["name", "model", "augment", "prepare", "partitioning", "training", "saint", "zoom"];
 
 /// Settings from a JSON object of parameters; `null` leaves a default as it is.
 pub(crate) fn read(given: &str) -> PyResult<StructComp> {
@@ -51,12 +52,13 @@ fn from_map(mut given: Map<String, Value>) -> Result<StructComp> {
             return Err(Error::Input(format!("the model {model} has no parameter '{name}'")));
         }
     }
-    if settings.mode == Mode::Full && settings.partitioning != Partitioning::default() {
-        return Err(Error::Input(
-            "mode='full' trains on the whole graph without clusters; leave out n_clusters, partitioner and its \
-             parameters"
-                .into(),
-        ));
+    let mode = settings.mode;
+    if !mode.uses_clusters() && settings.partitioning != Partitioning::default() {
+        return Err(Error::Input(format!(
+            "mode='{}' trains on {} without clusters; leave out n_clusters, partitioner and its parameters",
+            mode.name(),
+            mode.title()
+        )));
     }
     Ok(settings)
 }
@@ -67,6 +69,8 @@ fn set_any(settings: &mut StructComp, name: &str, value: &Value) -> Result<bool>
         || set(&mut settings.training, name, value)?
         || set(&mut settings.partitioning, name, value)?
         || set(&mut settings.prepare, name, value)?
+        || set(&mut settings.saint, name, value)?
+        || set(&mut settings.zoom, name, value)?
         || set(settings, name, value)?)
 }
 
@@ -122,13 +126,15 @@ fn hyphenated(value: Value) -> Value {
 
 /// The fields of all sections, from the model's to the outermost.
 fn all_fields(settings: &StructComp) -> Result<Vec<(String, Value)>> {
-    let StructComp { training, partitioning, prepare, .. } = settings;
+    let StructComp { training, partitioning, prepare, saint, zoom, .. } = settings;
     let sections = [
         fields(&training.model)?,
         fields(&training.augment)?,
         fields(training)?,
         fields(partitioning)?,
         fields(prepare)?,
+        fields(saint)?,
+        fields(zoom)?,
         fields(settings)?,
     ];
     Ok(sections.into_iter().flatten().filter(|(key, _)| is_parameter(key)).collect())

@@ -48,7 +48,7 @@ impl Place<'_> {
         let Self { model, dataset, mode } = *self;
         let preset = match mode {
             Mode::Structcomp => Preset::ours(model, dataset)?,
-            Mode::Full => Preset::full(model, dataset)?,
+            _ => Preset::full(model, dataset)?,
         };
         preset.ok_or_else(|| Error::Input(format!("no preset for {model} on {dataset} ({})", mode.name())))
     }

@@ -97,7 +97,7 @@ impl Size {
         let (nonzeros, width) = (x.nonzeros() as f64, x.cols() as f64);
         let rows = match cell.mode {
             Mode::Structcomp => setup.partitioning.clusters_of(graph.nodes()) as f64,
-            Mode::Full => seen * nodes,
+            _ => seen * nodes,
         };
         let classes = source.dataset.labels.as_ref().map_or(1, |labels| labels.classes()) as f64;
         let entries = (seen * nonzeros).min(rows * width);
@@ -123,7 +123,8 @@ impl Size {
             _ => layers,
         };
         let messages = match self.mode {
-            Mode::Full if views > 1.0 => 4.0 * views * hops * (2.0 * self.edges + self.nodes) * h,
+            Mode::Structcomp => 0.0,
+            _ if views > 1.0 => 4.0 * views * hops * (2.0 * self.edges + self.nodes) * h,
             _ => 0.0,
         };
         // Rows of clusters are often stored densely.
@@ -132,8 +133,8 @@ impl Size {
         let later = 6.0 * (layers - 1.0) * views * self.rows * h * h;
         let loss = self.rows * h * (facts.cost.by_width * h + facts.cost.by_rows * self.rows);
         let value = match self.mode {
-            Mode::Full => VALUE,
             Mode::Structcomp => CACHED_VALUE,
+            _ => VALUE,
         };
         let passes = value * views * self.rows * h * (layers + 2.0);
         first + messages / SPARSE + (later + loss) / DENSE + passes + WEIGHT * self.width * h

@@ -98,7 +98,7 @@ impl Request {
         let started = Instant::now();
         let partition = match self.mode {
             Mode::Structcomp => Some(self.setup.partitioning.partition(graph, seed)?),
-            Mode::Full => None,
+            _ => None,
         };
         let partition_seconds = partition.is_some().then(|| started.elapsed().as_secs_f64());
         let cost = self.train(&data, partition.as_ref())?;

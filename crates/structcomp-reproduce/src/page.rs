@@ -27,7 +27,7 @@ pub struct RunPage<'a> {
     /// The heading.
     pub title: String,
     /// A line below it.
-    pub about: &'a str,
+    pub about: String,
     /// Names and values, one per row.
     pub facts: Vec<(String, String)>,
     /// Accuracies on the same splits: the embedding's, then those without training.
@@ -66,7 +66,7 @@ impl RunPage<'_> {
     pub fn html(&self) -> String {
         let mut body = String::new();
         if !self.about.is_empty() {
-            let _ = writeln!(body, "<p class=\"faint\">{}</p>", escaped(self.about));
+            let _ = writeln!(body, "<p class=\"faint\">{}</p>", escaped(&self.about));
         }
         section(&mut body, "Accuracy", self.accuracies());
         section(&mut body, "Embedding", self.embedding());

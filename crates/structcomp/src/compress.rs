@@ -80,6 +80,11 @@ impl<'a> Compressed<'a> {
         &self.features
     }
 
+    /// The same without the clusters.
+    pub(crate) fn into_features(self) -> Features {
+        self.features
+    }
+
     /// X, the features before compression.
     pub(crate) fn source(&self) -> &'a Features {
         self.source

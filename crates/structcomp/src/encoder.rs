@@ -5,6 +5,7 @@ mod filtered;
 mod fitted;
 #[cfg(test)]
 mod tests;
+mod zoomed;
 
 pub(crate) use file::EncoderNote;
 pub use filtered::Filtered;
@@ -13,6 +14,7 @@ pub(crate) use filtered::{
 };
 pub use fitted::FittedEncoder;
 pub(crate) use fitted::FittedEncoderNote;
+pub use zoomed::Zoomed;
 
 use crate::graph::Hops;
 use crate::matrix::{PRODUCT_ROWS, Sum, View, mean_and_variance, product};

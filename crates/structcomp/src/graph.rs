@@ -14,7 +14,7 @@ pub use components::Components;
 pub use file::GraphWriter;
 pub(crate) use file::MAGIC;
 pub(crate) use hops::Hops;
-pub(crate) use normalize::{normalized, normalized_adjacency, normalized_with_self_loops};
+pub(crate) use normalize::{Among, normalized, normalized_adjacency, normalized_with_self_loops};
 pub use propagate::{Normalization, Propagation};
 pub use repairs::Repairs;
 

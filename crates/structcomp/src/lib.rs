@@ -30,6 +30,7 @@ mod safetensors;
 pub mod sample;
 mod solve;
 mod train;
+pub mod zoom;
 
 pub use compress::{Compressed, DropMember};
 pub use data::{Dataset, Labels, NodeIds, Split, SplitSet};
@@ -48,4 +49,6 @@ pub use plan::Training;
 pub use prepare::{FeatureNorm, Prepare, StandIn};
 pub use preset::Preset;
 pub use random::Seed;
+pub use sample::{Saint, SaintSampler};
 pub use train::{Epoch, Trainer};
+pub use zoom::Zoom;

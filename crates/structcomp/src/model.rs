@@ -241,6 +241,8 @@ pub(crate) struct Compared<'a> {
     pub(crate) rows: usize,
     /// The adjacency between them, where the blueprint asks for it.
     pub(crate) adjacency: Option<&'a Csr>,
+    /// What each counts in a mean over all rows of the graph; all the same if absent.
+    pub(crate) weights: Option<&'a [f32]>,
     pub(crate) seed: Seed,
 }
 
@@ -319,7 +321,7 @@ impl Model {
     pub(crate) fn objective(&self, on: &Compared) -> Result<Box<dyn Objective + Send>> {
         if on.rows < 2 {
             return Err(Error::Input(format!(
-                "contrastive training needs at least 2 clusters, but there is {}; ask for more",
+                "contrastive training needs at least 2 rows, clusters or nodes, in a batch, but there is {}; ask for more",
                 on.rows
             )));
         }

@@ -20,7 +20,7 @@ pub use adam::Optimizer;
 pub(crate) use inference::{LayerView, NormView};
 pub use layer::Initial;
 pub(crate) use layer::Layer;
-pub(crate) use messages::Messages;
+pub(crate) use messages::{Messages, passed};
 #[cfg(test)]
 pub(crate) use network::tests::naive;
 pub(crate) use network::{Network, Pass, Trace};

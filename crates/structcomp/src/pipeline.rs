@@ -2,57 +2,31 @@
 
 mod file;
 mod fitted;
+mod mode;
 mod new_nodes;
 #[cfg(test)]
 mod tests;
 
 pub use crate::solve::Solution;
 pub use fitted::{Fitted, Seconds, TrainedOn};
+pub use mode::Mode;
 pub use new_nodes::NewNodes;
 
-use crate::encoder::FittedEncoder;
+use crate::encoder::{Encoder, FittedEncoder, Zoomed};
 use crate::guard::while_unchanged;
 use crate::memory::give_back_memory;
 use crate::model::{OwnObjective, Solved};
 use crate::sample::Inputs;
 use crate::solve::solve;
 use crate::{
-    Compressed, Dataset, Epoch, Error, Features, Model, Partition, Partitioning, Prepare, Result, Seed,
-    Trainer, Training,
+    Compressed, Dataset, Epoch, Error, Features, Graph, Model, Partition, Partitioning, Prepare, Result,
+    Saint, Seed, Trainer, Training, Zoom,
 };
+use mode::Ground;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// What is trained on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Clusters, without messages.
-    #[default]
-    Structcomp,
-    /// The whole graph, with messages in every step: what StructComp is compared with.
-    Full,
-}
-
-impl Mode {
-    /// What is trained on, in words.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Structcomp => "clusters",
-            Self::Full => "the whole graph",
-        }
-    }
-
-    /// The name of the mode.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Structcomp => "structcomp",
-            Self::Full => "full",
-        }
-    }
-}
 
 /// Settings for everything between a dataset and an embedding.
 ///
@@ -76,8 +50,14 @@ pub struct StructComp {
     pub mode: Mode,
     /// What is done to the features first.
     pub prepare: Prepare,
-    /// How the graph is split into clusters.
+    /// How the graph is split into clusters, in modes that use any.
     pub partitioning: Partitioning,
+    /// Cluster-GCN: how many clusters are in a batch; 20 by default, or all if there are fewer.
+    pub batch_clusters: Option<usize>,
+    /// GraphSAINT: how batches are sampled.
+    pub saint: Saint,
+    /// GraphZoom: how the graph is coarsened.
+    pub zoom: Zoom,
     /// How the encoder is trained.
     pub training: Training,
     /// The seed of every random choice.
@@ -89,7 +69,7 @@ pub struct StructComp {
 pub enum Stage {
     /// Features are prepared.
     Prepare,
-    /// The graph is split into clusters.
+    /// The graph is split into clusters, or coarsened.
     Partition,
     /// The features of each cluster are averaged.
     Compress,
@@ -128,6 +108,7 @@ impl StructComp {
     }
 
     fn stages(&self, data: &Dataset, mut hooks: Hooks<'_>) -> Result<Fitted> {
+        self.check_mode()?;
         let mut seconds = Seconds::default();
         let mut stage = |stage| hooks.on_stage.iter_mut().for_each(|on_stage| on_stage(stage));
 
@@ -136,21 +117,20 @@ impl StructComp {
         let (prepared, x) = self.prepare.fit(&data.graph, data.features.as_ref(), self.seed)?;
         seconds.prepare = started.elapsed().as_secs_f64();
 
-        let clusters = match self.mode {
-            Mode::Structcomp => {
-                stage(Stage::Partition);
-                let started = Instant::now();
-                let clusters = self.partition(data, hooks.partition.take())?;
-                seconds.partition = started.elapsed().as_secs_f64();
-                stage(Stage::Compress);
-                Some(clusters)
-            }
-            Mode::Full => None,
-        };
+        if self.mode.is_staged() {
+            stage(Stage::Partition);
+        }
         let started = Instant::now();
-        let compressed = match &clusters {
-            Some((partition, _)) => Some(Compressed::new(&x, partition)?),
-            None => None,
+        let ground = self.ground(data, &x, hooks.partition.take())?;
+        seconds.partition = started.elapsed().as_secs_f64();
+
+        if self.mode == Mode::Structcomp {
+            stage(Stage::Compress);
+        }
+        let started = Instant::now();
+        let compressed = match (&ground, self.mode) {
+            (Ground::Clusters(partition, _), Mode::Structcomp) => Some(Compressed::new(&x, partition)?),
+            _ => None,
         };
         seconds.compress = started.elapsed().as_secs_f64();
 
@@ -158,15 +138,13 @@ impl StructComp {
         let started = Instant::now();
         let result = match (&self.training.model, &compressed) {
             (Model::Solved(settings), Some(compressed)) => self.solve(settings, data, compressed)?,
-            (Model::Solved(_), None) => {
-                return Err(Error::Input("the solved model needs clusters; use the mode structcomp".into()));
-            }
             _ => {
-                let inputs = compressed.as_ref().map_or(Inputs::Nodes(&x), Inputs::Clusters);
-                self.train(data, inputs, hooks.loss.take(), hooks.resume, hooks.on_epoch)?
+                let (graph, inputs) = self.inputs(data, &x, &ground, compressed.as_ref());
+                self.train(graph, inputs, hooks.loss.take(), hooks.resume, hooks.on_epoch)?
             }
         };
         drop(compressed);
+        let (partition, clusters_requested) = ground.clusters();
         give_back_memory();
         seconds.train = started.elapsed().as_secs_f64();
 
@@ -176,8 +154,8 @@ impl StructComp {
             prepared,
             encoder,
             trained_on: TrainedOn::of(data),
-            clusters_requested: clusters.as_ref().map(|clusters| clusters.1),
-            partition: clusters.map(|clusters| clusters.0),
+            clusters_requested,
+            partition,
             epochs: losses.len(),
             losses,
             solution,
@@ -194,27 +172,78 @@ impl StructComp {
         Ok(Learnt { encoder, losses: Vec::new(), interrupted: false, solution })
     }
 
-    fn train<'a>(
+    /// What training is built on: clusters, a coarse graph, or nothing but the graph.
+    fn ground<'a>(&self, data: &'a Dataset, x: &Features, given: Option<Partition>) -> Result<Ground<'a>> {
+        match self.mode {
+            mode if given.is_some() && !mode.uses_clusters() => {
+                Err(Error::Input(format!("clusters are given, but the mode {} uses none", mode.name())))
+            }
+            Mode::Structcomp | Mode::ClusterGcn => self
+                .partition(data, given)
+                .map(|(partition, requested)| Ground::Clusters(partition, requested)),
+            Mode::Graphzoom => {
+                self.zoom.coarsen(&data.graph, x, self.seed).map(|coarse| Ground::Coarse(Box::new(coarse)))
+            }
+            Mode::Full | Mode::Graphsaint => Ok(Ground::Graph),
+        }
+    }
+
+    /// The graph that is trained on, and what training sees of it.
+    fn inputs<'a>(
         &self,
         data: &'a Dataset,
+        x: &'a Features,
+        ground: &'a Ground<'_>,
+        compressed: Option<&'a Compressed<'a>>,
+    ) -> (&'a Graph, Inputs<'a>) {
+        let inputs = match (ground, compressed) {
+            (_, Some(compressed)) => Inputs::Clusters(compressed),
+            (Ground::Clusters(partition, _), None) => {
+                Inputs::ClusterGcn { features: x, partition, batch_clusters: self.batch_clusters }
+            }
+            (Ground::Coarse(coarse), None) => return (&coarse.graph, Inputs::Nodes(&coarse.features)),
+            (Ground::Graph, None) if self.mode == Mode::Graphsaint => {
+                Inputs::Saint { features: x, saint: self.saint }
+            }
+            (Ground::Graph, None) => Inputs::Nodes(x),
+        };
+        (&data.graph, inputs)
+    }
+
+    fn train<'a>(
+        &self,
+        graph: &'a Graph,
         inputs: Inputs<'a>,
         loss: Option<Box<dyn OwnObjective + 'a>>,
         resume: Option<PathBuf>,
         on_epoch: Option<EpochHook<'_>>,
     ) -> Result<Learnt> {
-        let mut trainer = Trainer::new(&self.training, inputs, &data.graph, self.seed, loss)?;
+        let mut trainer = Trainer::new(&self.training, inputs, graph, self.seed, loss)?;
         if let Some(checkpoint) = &resume {
             trainer.resume(checkpoint)?;
         }
         let interrupted = !run(&mut trainer, on_epoch)?;
-        let encoder = FittedEncoder::Layers(trainer.finish()?);
+        let encoder = self.embedding_with(trainer.finish()?);
         let losses = trainer.losses().to_vec();
         Ok(Learnt { encoder, losses, interrupted, solution: None })
     }
 
+    /// What embeds with trained layers.
+    fn embedding_with(&self, encoder: Encoder) -> FittedEncoder {
+        match self.mode {
+            Mode::Graphzoom => FittedEncoder::Zoomed(Zoomed::new(encoder, self.zoom, self.seed)),
+            _ => FittedEncoder::Layers(encoder),
+        }
+    }
+
     /// The clusters, and how many were asked for.
     fn partition(&self, data: &Dataset, given: Option<Partition>) -> Result<(Partition, usize)> {
-        let Some(partition) = given else { return self.partitioning.split(&data.graph, self.seed) };
+        let Some(partition) = given else {
+            let clusters = self.partitioning.clusters.or(self.mode.clusters(data.graph.nodes()));
+            let asked = Partitioning { clusters, ..self.partitioning.clone() };
+            let partitioning = if asked.is_file() { &self.partitioning } else { &asked };
+            return partitioning.split(&data.graph, self.seed);
+        };
         if partition.nodes() != data.graph.nodes() {
             return Err(Error::Input(format!(
                 "the clusters are of {} nodes, but the graph has {}",

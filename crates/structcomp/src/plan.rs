@@ -50,6 +50,11 @@ impl Plan {
     }
 }
 
+fn most_hops(network: &Towers) -> usize {
+    let layers = network.networks().iter().flat_map(Network::layers);
+    layers.map(|layer| layer.hops.most()).max().unwrap_or(0)
+}
+
 /// Settings and what the model says, before they are resolved.
 struct Asked {
     training: Training,
@@ -63,6 +68,7 @@ impl Asked {
         let (encoder, network) = self.networks();
         let kind = self.kind();
         let batch_norm = self.batch_norm();
+        let most_hops = most_hops(&network);
         Plan {
             encoder,
             network,
@@ -73,6 +79,7 @@ impl Asked {
                 first_hops: (kind != EncoderKind::Gcn).then(|| self.hops_of(0)),
                 adjacency: self.blueprint.adjacency,
                 neighborhood: self.blueprint.neighborhood,
+                most_hops,
             },
             readout: self.blueprint.readout,
             renormalize: batch_norm && self.training.renormalize.unwrap_or(!self.whole_graph),

@@ -65,7 +65,7 @@ fn cliques(partition: &Partition) -> Graph {
 
 /// A model that needs no graph, on so many rows.
 fn objective(model: Model, rows: usize) -> Box<dyn Objective + Send> {
-    model.objective(&Compared { rows, adjacency: None, seed: Seed(0) }).unwrap()
+    model.objective(&Compared { rows, adjacency: None, weights: None, seed: Seed(0) }).unwrap()
 }
 
 /// A loss with the gradient in each view.

@@ -1,19 +1,28 @@
-//! What a training step sees: batches of rows, from clusters or from the whole graph.
+//! What a training step sees: batches of rows, from clusters, from the whole graph or from parts of it.
 
 mod augment;
+mod cluster_gcn;
 mod clusters;
+mod induced;
 mod neighborhood;
+mod saint;
+#[cfg(test)]
+mod tests;
 mod whole;
 
 pub use augment::Augment;
 pub(crate) use neighborhood::Neighborhood;
+pub use saint::{Saint, SaintSampler};
 
 use crate::compress::Coarsening;
 use crate::graph::Hops;
 use crate::nn::Messages;
-use crate::{Compressed, Csr, DropMember, Error, Features, Graph, Result, Seed};
+use crate::{Compressed, Csr, DropMember, Error, Features, Graph, Partition, Result, Seed};
+use cluster_gcn::ClusterGcn;
 use clusters::Clusters;
+use induced::Induced;
 use rand::seq::SliceRandom;
+use saint::SaintBatches;
 use std::borrow::Cow;
 use whole::Whole;
 use xxhash_rust::xxh3::Xxh3;
@@ -26,6 +35,22 @@ pub enum Inputs<'a> {
     /// One row per node and messages in every step: what StructComp is compared with. Models of two views
     /// augment both; the others see the graph as it is.
     Nodes(&'a Features),
+    /// Batches of some clusters, with messages between their nodes: Cluster-GCN.
+    ClusterGcn {
+        /// Of all nodes.
+        features: &'a Features,
+        /// Clusters that are in a batch as a whole.
+        partition: &'a Partition,
+        /// How many of them; 20 if absent, or all if there are fewer.
+        batch_clusters: Option<usize>,
+    },
+    /// Batches of sampled nodes, with messages between them: GraphSAINT.
+    Saint {
+        /// Of all nodes.
+        features: &'a Features,
+        /// How nodes are sampled.
+        saint: Saint,
+    },
 }
 
 /// Which views of the rows a model compares.
@@ -64,6 +89,8 @@ pub(crate) struct Sampling {
     pub(crate) adjacency: Option<Coarsening>,
     /// The rows that the loss compares, if it does not compare all of them.
     pub(crate) neighborhood: Option<Neighborhood>,
+    /// How far messages travel at most in one layer.
+    pub(crate) most_hops: usize,
 }
 
 /// What one training step sees.
@@ -74,7 +101,10 @@ pub(crate) struct Batch<'a> {
     /// How messages pass between the rows; on clusters they do not.
     pub(crate) messages: Option<Cow<'a, Messages>>,
     /// The adjacency between the rows of a view, for losses that ask for it.
-    pub(crate) adjacency: Option<&'a Csr>,
+    pub(crate) adjacency: Option<Cow<'a, Csr>>,
+    /// What each row counts in a mean over all rows of the graph, for losses that are such a mean; all the same if
+    /// absent.
+    pub(crate) weights: Option<Vec<f32>>,
     /// Which nodes or clusters the rows of a view are; all of them, in order, if absent.
     pub(crate) nodes: Option<Vec<u32>>,
     /// The rows of a view that the loss compares; all if absent. A row may be listed more than once.
@@ -86,7 +116,6 @@ pub(crate) struct Batch<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Recurring {
     /// Nothing.
-    #[allow(dead_code)] // for samplers whose batches differ; the first two have one batch
     Nothing,
     /// The nodes and the adjacency between them.
     Nodes,
@@ -125,6 +154,14 @@ pub(crate) fn sampler<'a>(
     Ok(match inputs {
         Inputs::Clusters(compressed) => Box::new(Clusters::new(sampling, compressed, graph, seed)?),
         Inputs::Nodes(x) => Box::new(Whole::new(sampling, x, graph, seed)?),
+        Inputs::ClusterGcn { features, partition, batch_clusters } => Box::new(ClusterGcn::new(
+            Induced::new(sampling, features, graph, seed),
+            partition,
+            batch_clusters,
+        )?),
+        Inputs::Saint { features, saint } => {
+            Box::new(SaintBatches::new(Induced::new(sampling, features, graph, seed), saint)?)
+        }
     })
 }
 
@@ -133,7 +170,7 @@ impl<'a> Inputs<'a> {
     pub(crate) fn check(self, graph: &Graph) -> Result<&'a Features> {
         let (features, rows) = match self {
             Self::Clusters(compressed) => (compressed.features(), compressed.partition().nodes()),
-            Self::Nodes(features) => (features, features.rows()),
+            _ => (self.source(), self.source().rows()),
         };
         match graph.nodes() {
             nodes if nodes == rows => Ok(features),
@@ -145,8 +182,15 @@ impl<'a> Inputs<'a> {
     pub(crate) fn source(self) -> &'a Features {
         match self {
             Self::Clusters(compressed) => compressed.source(),
-            Self::Nodes(features) => features,
+            Self::Nodes(features) | Self::ClusterGcn { features, .. } | Self::Saint { features, .. } => {
+                features
+            }
         }
+    }
+
+    /// Whether rows pass messages in training.
+    pub(crate) fn passes_messages(self) -> bool {
+        !matches!(self, Self::Clusters(_))
     }
 }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use structcomp::evaluate::{Diagnostics, HeldOut};
 use structcomp::output::{FileSet, write_text};
-use structcomp::{Controls, Dataset, Features, Fitted, SplitSet};
+use structcomp::{Controls, Dataset, Features, Fitted, Mode, SplitSet};
 
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -133,8 +133,12 @@ impl Run {
 
     /// Fails now, and not after minutes of training.
     fn check(&self) -> Result<()> {
-        if self.training.is_full() && (self.diagnostics || self.random_clusters) {
-            bail!("--mode full uses no clusters; leave out --diagnostics and --random-clusters");
+        let mode = self.training.mode();
+        if !mode.uses_clusters() && (self.diagnostics || self.random_clusters) {
+            bail!("--mode {} uses no clusters; leave out --diagnostics and --random-clusters", mode.name());
+        }
+        if self.diagnostics && mode != Mode::Structcomp {
+            bail!("--diagnostics is about training on clusters; leave out --mode");
         }
         if self.out.is_none() && self.training.uses_checkpoints() {
             bail!("checkpoints are written to the folder of --out; add it");

@@ -54,11 +54,14 @@ impl Stopped {
 }
 
 impl ClusterReport {
-    /// None after training on the full graph.
+    /// None after training without any.
     pub(super) fn of(fitted: &Fitted, dataset: &Dataset) -> Result<Option<Self>> {
         let Some(partition) = &fitted.partition else { return Ok(None) };
         Ok(Some(Self {
-            method: fitted.settings.partitioning.method.clone(),
+            method: match fitted.settings.mode {
+                Mode::Graphzoom => "graphzoom".to_owned(),
+                _ => fitted.settings.partitioning.method.clone(),
+            },
             requested: fitted.clusters_requested.unwrap_or(partition.clusters()),
             quality: Quality::of(&dataset.graph, partition, dataset.labels.as_ref())?,
         }))
@@ -87,7 +90,7 @@ impl EpochReport {
                 let about = format!("by {method}, {:.1} % of edges cut", 100.0 * quality.cut_share);
                 lines.row("clusters", grouped(quality.clusters), about);
             }
-            None => lines.row("clusters", "none".into(), "trained on the full graph".into()),
+            None => lines.row("clusters", "none".into(), format!("trained on {}", self.mode.title())),
         }
         if let Some(Solution { weights, .. }) = &self.solution {
             let parts = weights.iter().filter(|(_, weight)| *weight >= 0.005);

@@ -1,12 +1,14 @@
 //! Flags of `run` and `train`, and the settings that they give.
 
 mod fit;
+mod mode;
 mod set;
 
 use super::partition::method_or_file;
 use crate::args::{EveryCommand, Preparing, one_of};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use mode::ModeFlags;
 use serde_json::Value;
 use std::path::Path;
 use structcomp::{Activation, Dataset, EncoderKind, Mode, Model, Partitioning, Preset, StructComp, Training};
@@ -20,9 +22,6 @@ pub(super) struct TrainingFlags {
     /// Where the settings come from: ours or the paper's for this data and model, or the model's defaults
     #[arg(long, value_name = "PRESET", default_value = "ours")]
     preset: PresetChoice,
-    /// Train on clusters, or on the full graph with message passing in every step, for comparison
-    #[arg(long, value_name = "MODE", default_value = "structcomp", value_parser = one_of::<Mode>(&["structcomp", "full"]))]
-    mode: Mode,
     /// Number of clusters [default: the preset's, or a tenth of the nodes]
     #[arg(long, short = 'k', value_name = "K")]
     clusters: Option<usize>,
@@ -77,10 +76,10 @@ pub(super) struct TrainingFlags {
     /// Any other setting of the model or of training, such as reach=5 or batch-norm=false
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Full graph: share of edges that each of the two views drops
+    /// With message passing: share of edges that each of the two views drops
     #[arg(long, value_name = "A,B", num_args = 1, value_delimiter = ',')]
     drop_edges: Option<Vec<f64>>,
-    /// Full graph: share of features that each of the two views masks
+    /// With message passing: share of features that each of the two views masks
     #[arg(long, value_name = "A,B", num_args = 1, value_delimiter = ',')]
     mask_features: Option<Vec<f64>>,
     /// Write a checkpoint every N epochs
@@ -89,6 +88,8 @@ pub(super) struct TrainingFlags {
     /// Resume from the checkpoint
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    mode: ModeFlags,
     #[command(flatten)]
     preparing: Preparing,
 }
@@ -105,7 +106,8 @@ impl TrainingFlags {
     pub(super) fn model(&self, dataset: &Dataset, common: &EveryCommand) -> Result<StructComp> {
         self.check()?;
         let prepare = self.preparing.settings();
-        let mut model = StructComp { mode: self.mode, prepare, seed: common.seed(), ..StructComp::default() };
+        let model = StructComp { prepare, seed: common.seed(), ..StructComp::default() };
+        let mut model = self.mode.on_top_of(model);
         let (clusters, training) = self.preset(dataset)?;
         model.training = self.on_top_of(training)?;
         model.partitioning.method = self.partitioner.clone();
@@ -115,9 +117,9 @@ impl TrainingFlags {
         Ok(model)
     }
 
-    /// Whether training is on the full graph.
-    pub(super) fn is_full(&self) -> bool {
-        self.mode == Mode::Full
+    /// What is trained on.
+    pub(super) fn mode(&self) -> Mode {
+        self.mode.mode
     }
 
     /// Where checkpoints are written, if they are.
@@ -134,12 +136,14 @@ impl TrainingFlags {
     fn check(&self) -> Result<()> {
         let augments = self.drop_edges.is_some() || self.mask_features.is_some();
         let clusters = self.clusters.is_some() || self.partitioner != Partitioning::default().method;
-        match self.mode {
+        match self.mode() {
             Mode::Structcomp if augments => {
-                bail!("--drop-edges and --mask-features need --mode full")
+                bail!(
+                    "--drop-edges and --mask-features need a mode with message passing, such as --mode full"
+                )
             }
-            Mode::Full if clusters => {
-                bail!("--mode full uses no clusters; leave out --clusters and --partitioner")
+            mode if clusters && !mode.uses_clusters() => {
+                bail!("--mode {} uses no clusters; leave out --clusters and --partitioner", mode.name())
             }
             _ if self.model.is_none() && self.preset != PresetChoice::Ours => {
                 bail!("--preset needs a model; choose one with --model")
@@ -153,7 +157,7 @@ impl TrainingFlags {
         let Some(name) = &self.model else { return Ok((None, Training::default())) };
         let on_clusters = |preset: Preset| (preset.clusters, preset.training);
         let preset = match self.preset {
-            PresetChoice::Ours if self.is_full() => {
+            PresetChoice::Ours if self.mode() != Mode::Structcomp => {
                 Preset::full(name, &dataset.name)?.map(|preset| (None, preset.training))
             }
             PresetChoice::Ours => Preset::ours(name, &dataset.name)?.map(on_clusters),

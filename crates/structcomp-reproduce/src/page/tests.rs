@@ -40,7 +40,7 @@ fn a_full_page_has_every_row_and_nothing_from_outside() {
     let losses: Vec<f64> = (0..50).map(|epoch| 40.0 * 0.8f64.powi(epoch)).collect();
     let page = RunPage {
         title: "a <b> & \"c\"".into(),
-        about: "30 nodes",
+        about: "30 nodes".into(),
         facts: vec![("model".into(), "<script>alert(1)</script>".into()), ("seed".into(), "0".into())],
         accuracy: vec![("embedding".into(), &trained), ("X".into(), &raw)],
         protocol: "2 splits".into(),

@@ -29,6 +29,7 @@ impl FolderLock {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_folder_has_one_writer_at_a_time() {

@@ -1,6 +1,7 @@
-//! What a fitted model embeds with: trained layers, or solved filters.
+//! What a fitted model embeds with: trained layers, also of a coarsened graph, or solved filters.
 
 use super::filtered::{Filtered, FilteredNote};
+use super::zoomed::{Zoomed, ZoomedNote};
 use super::{Encoder, EncoderNote};
 use crate::safetensors::{Tensors, Writer};
 use crate::{Dense, Error, Features, Graph, Result};
@@ -13,6 +14,8 @@ pub enum FittedEncoder {
     Layers(Encoder),
     /// Filters that were solved.
     Filters(Filtered),
+    /// Trained layers for a coarsened graph.
+    Zoomed(Zoomed),
 }
 
 /// What is written as text.
@@ -21,6 +24,7 @@ pub enum FittedEncoder {
 pub(crate) enum FittedEncoderNote {
     Layers(EncoderNote),
     Filters(FilteredNote),
+    Zoomed(ZoomedNote),
 }
 
 impl FittedEncoder {
@@ -29,6 +33,7 @@ impl FittedEncoder {
         match self {
             Self::Layers(encoder) => encoder.inputs(),
             Self::Filters(filtered) => filtered.inputs(),
+            Self::Zoomed(zoomed) => zoomed.encoder.inputs(),
         }
     }
 
@@ -37,13 +42,14 @@ impl FittedEncoder {
         match self {
             Self::Layers(encoder) => encoder.outputs(),
             Self::Filters(filtered) => filtered.outputs(),
+            Self::Zoomed(zoomed) => zoomed.encoder.outputs(),
         }
     }
 
     /// The trained layers; an error for a model that was solved.
     pub fn layers(&self) -> Result<&Encoder> {
         match self {
-            Self::Layers(encoder) => Ok(encoder),
+            Self::Layers(encoder) | Self::Zoomed(Zoomed { encoder, .. }) => Ok(encoder),
             Self::Filters(_) => {
                 Err(Error::Input("the model was solved, not trained; it has no layers of weights".into()))
             }
@@ -64,12 +70,13 @@ impl FittedEncoder {
         match self {
             Self::Layers(encoder) => FittedEncoderNote::Layers(encoder.note()),
             Self::Filters(filtered) => FittedEncoderNote::Filters(filtered.note()),
+            Self::Zoomed(zoomed) => FittedEncoderNote::Zoomed(zoomed.note()),
         }
     }
 
     pub(crate) fn write<'a>(&'a self, to: &mut Writer<'a>) {
         match self {
-            Self::Layers(encoder) => encoder.write(to),
+            Self::Layers(encoder) | Self::Zoomed(Zoomed { encoder, .. }) => encoder.write(to),
             Self::Filters(filtered) => filtered.write(to),
         }
     }
@@ -78,6 +85,7 @@ impl FittedEncoder {
         match note {
             FittedEncoderNote::Layers(note) => Encoder::read(note, from).map(Self::Layers),
             FittedEncoderNote::Filters(note) => Filtered::read(note, from).map(Self::Filters),
+            FittedEncoderNote::Zoomed(note) => Zoomed::read(note, from).map(Self::Zoomed),
         }
     }
 }

@@ -96,7 +96,12 @@ impl<'a> Cpu<'a> {
     fn prepare(&mut self, batch: &Batch) -> Result<()> {
         if self.custom.is_none() && (self.objective.is_none() || batch.recurring == Recurring::Nothing) {
             let rows = batch.compared.as_ref().map_or(batch.rows(), Vec::len);
-            let on = Compared { rows, adjacency: batch.adjacency, seed: self.seed };
+            let on = Compared {
+                rows,
+                adjacency: batch.adjacency.as_deref(),
+                weights: batch.weights.as_deref(),
+                seed: self.seed,
+            };
             self.objective = Some(self.plan.model.objective(&on)?);
         }
         if self.gram.is_none() {

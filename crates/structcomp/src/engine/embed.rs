@@ -45,6 +45,10 @@ impl FittedEncoder {
                 check(self.inputs(), x)?;
                 filters.run(graph, x, sink)
             }
+            Self::Zoomed(zoomed) => {
+                check(self.inputs(), x)?;
+                zoomed.run(graph, x, sink)
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::matrix::{View, sum_of_products, symmetric_product};
 use crate::nn::first_layer;
 use crate::partition::Gap;
 use crate::{
-    Compressed, Dataset, Dense, DropMember, Error, Features, Fitted, Graph, Partition, Result, Seed,
+    Compressed, Dataset, Dense, DropMember, Error, Features, Fitted, Graph, Mode, Partition, Result, Seed,
 };
 use rayon::prelude::*;
 use serde::Serialize;
@@ -312,8 +312,9 @@ fn spectral_norm(x: &Features) -> f64 {
 impl Fitted {
     /// The paper's bounds for this graph, its clusters and the trained encoder.
     pub fn diagnostics(&self, data: &Dataset) -> Result<Diagnostics> {
-        let Some(partition) = &self.partition else {
-            return Err(Error::Input("the model has no clusters to look at".into()));
+        let Some(partition) = self.partition.as_ref().filter(|_| self.settings.mode == Mode::Structcomp)
+        else {
+            return Err(Error::Input("the model was not trained on clusters, or they are not known".into()));
         };
         let x = self.features(data)?;
         let compressed = Compressed::new(&x, partition)?;

@@ -57,6 +57,11 @@ impl Hops {
         &self.0
     }
 
+    /// How far messages travel at most.
+    pub(crate) fn most(&self) -> usize {
+        self.0.len().saturating_sub(1)
+    }
+
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::none()
     }

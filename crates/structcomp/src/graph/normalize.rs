@@ -21,6 +21,69 @@ pub(crate) fn normalized_adjacency<K: FnMut() -> bool>(graph: &Graph, keep: impl
     normalized_rows(graph.nodes(), rows)
 }
 
+/// The edges among some nodes, which are in ascending order. `keep` is as above: it is asked for every neighbour of a
+/// node in the whole graph, so that an edge is dropped or not whichever nodes are looked at.
+pub(crate) struct Among<'a> {
+    /// For each of the nodes the others that it hears, by their place among the nodes, and how loudly.
+    pub(crate) rows: Vec<Vec<(u32, f32)>>,
+    /// What each hears in the whole graph.
+    heard: Vec<f64>,
+    graph: &'a Graph,
+    nodes: &'a [u32],
+}
+
+impl<'a> Among<'a> {
+    pub(crate) fn new<K: FnMut() -> bool>(
+        graph: &'a Graph,
+        nodes: &'a [u32],
+        keep: impl Fn(u32) -> K + Sync,
+    ) -> Self {
+        let row = |&node: &u32| {
+            let (mut keep, mut heard, mut row) = (keep(node), 0.0, Vec::new());
+            let weights = graph.edge_weights(node);
+            for (at, v) in graph.neighbors(node).iter().enumerate() {
+                if !keep() {
+                    continue;
+                }
+                let weight = weights.map_or(1.0, |weights| weights[at]);
+                heard += weight as f64;
+                if let Ok(place) = nodes.binary_search(v) {
+                    row.push((place as u32, weight));
+                }
+            }
+            (row, heard)
+        };
+        let (rows, heard) = nodes.par_iter().map(row).unzip();
+        Self { rows, heard, graph, nodes }
+    }
+
+    /// Â of the graph that these nodes are by themselves.
+    pub(crate) fn normalized(mut self) -> Csr {
+        self.rows.par_iter_mut().enumerate().for_each(|(at, row)| insert_self_loop(row, at as u32));
+        normalized_rows(self.nodes.len(), self.rows)
+    }
+
+    /// The entries of the whole graph's Â, times a factor for each edge: of a node, by the place of the other among its
+    /// neighbours in the whole graph.
+    pub(crate) fn of_whole(mut self, factor: impl Fn(u32, usize) -> f32 + Sync) -> Csr {
+        let Self { graph, nodes, .. } = self;
+        let root = |heard: &f64| 1.0 / (1.0 + heard).sqrt();
+        let roots: Vec<f64> = self.heard.iter().map(root).collect();
+        self.rows.par_iter_mut().enumerate().for_each(|(at, row)| {
+            let (node, own) = (nodes[at], roots[at]);
+            let neighbors = graph.neighbors(node);
+            for (other, weight) in row.iter_mut() {
+                let place = neighbors.binary_search(&nodes[*other as usize]).unwrap_or_default();
+                let scale = own * roots[*other as usize] * factor(node, place) as f64;
+                *weight = (scale * *weight as f64) as f32;
+            }
+            let before = row.partition_point(|entry| entry.0 < at as u32);
+            row.insert(before, (at as u32, (own * own) as f32));
+        });
+        Csr::from_sorted_rows(nodes.len(), &self.rows)
+    }
+}
+
 /// D^-1/2 M D^-1/2 with the row sums D of a matrix; rows without entries stay empty.
 pub(crate) fn normalized(matrix: &Csr) -> Csr {
     normalized_rows(matrix.cols(), (0..matrix.rows()).map(|row| entries(matrix, row)).collect())

@@ -181,7 +181,8 @@ mod tests {
     fn the_gradient_is_that_of_both_traces() {
         let (graph, partition) = ring();
         let coarse = Coarsening::default().adjacency(&graph, &partition).unwrap();
-        let on = Compared { rows: partition.clusters(), adjacency: Some(&coarse), seed: Seed(4) };
+        let on =
+            Compared { rows: partition.clusters(), adjacency: Some(&coarse), weights: None, seed: Seed(4) };
         for laplacian in [false, true] {
             let coles = Coles { lambda: 0.7, laplacian, ..Coles::default() };
             let objective = coles.objective(&on).unwrap();

@@ -50,8 +50,13 @@ impl Contrastive for Grace {
         positive("tau", self.tau)
     }
 
-    fn objective(&self, _: &Compared) -> Result<Box<dyn Objective + Send>> {
-        Ok(Box::new(InfoNce::new(self)))
+    fn objective(&self, on: &Compared) -> Result<Box<dyn Objective + Send>> {
+        // Relative to those of a plain mean, for both views.
+        let relative = |weights: &[f32]| {
+            let both = weights.iter().chain(weights);
+            both.map(|weight| weight * on.rows as f32).collect::<Vec<f32>>()
+        };
+        Ok(Box::new(InfoNce { weights: on.weights.map(relative), ..InfoNce::new(self) }))
     }
 
     fn cost(&self) -> super::LossCost {
@@ -61,19 +66,21 @@ impl Contrastive for Grace {
 
     #[cfg(test)]
     fn twin(&self, of: &super::Twin) -> f64 {
-        tests::twin(of.views, of.width, self.tau)
+        tests::twin(of.views, of.width, self.tau, of.on.weights)
     }
 }
 
 struct InfoNce {
     tau: f64,
+    /// What each row counts, on average about 1; all the same if absent.
+    weights: Option<Vec<f32>>,
     /// For similarities.
     room: Mutex<Vec<f32>>,
 }
 
 impl InfoNce {
     fn new(grace: &Grace) -> Self {
-        Self { tau: grace.tau, room: Mutex::default() }
+        Self { tau: grace.tau, weights: None, room: Mutex::default() }
     }
 }
 
@@ -88,16 +95,25 @@ impl Objective for InfoNce {
 
         // The largest term e^(1/τ) is taken out of all, and put back in the loss.
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        let (sums, mut gradient) =
-            similarities::sums_and_gradient(p, width, self.tau as f32, KEPT, &mut room);
-        let logs = sums.iter().map(|sum| sum.ln() + 1.0 / self.tau).sum::<f64>();
-        let agreement: f64 =
-            p.par_chunks(width).zip(partners()).map(|(a, b)| dot(a, b)).collect::<Vec<_>>().iter().sum();
+        let (sums, mut gradient) = similarities::sums_and_gradient(
+            p,
+            width,
+            self.tau as f32,
+            KEPT,
+            self.weights.as_deref(),
+            &mut room,
+        );
+        let weight = |row: usize| self.weights.as_ref().map_or(1.0, |weights| weights[row]);
+        let log = |(row, sum): (usize, &f64)| weight(row) as f64 * (sum.ln() + 1.0 / self.tau);
+        let logs = sums.iter().enumerate().map(log).sum::<f64>();
+        let alike = p.par_chunks(width).zip(partners()).map(|(a, b)| dot(a, b)).collect::<Vec<_>>();
+        let agreement: f64 = alike.iter().enumerate().map(|(row, dot)| weight(row) as f64 * dot).sum();
         let value = (logs - agreement / self.tau) / (2 * count) as f64;
 
         let scale = (1.0 / ((2 * count) as f64 * self.tau)) as f32;
-        gradient.par_chunks_mut(width).zip(partners()).for_each(|(row, partner)| {
-            row.iter_mut().zip(partner).for_each(|(g, partner)| *g = scale * (*g - 2.0 * partner));
+        gradient.par_chunks_mut(width).zip(partners()).enumerate().for_each(|(at, (row, partner))| {
+            let twice = 2.0 * weight(at);
+            row.iter_mut().zip(partner).for_each(|(g, partner)| *g = scale * (*g - twice * partner));
         });
         rows.backward(&mut gradient);
         // Rows share a direction from the start, so how alike partners are does not tell how far training has got.
@@ -114,7 +130,7 @@ mod tests {
     use super::*;
 
     /// The loss as its formula has it.
-    pub(super) fn twin(views: &[Vec<f64>], width: usize, tau: f64) -> f64 {
+    pub(super) fn twin(views: &[Vec<f64>], width: usize, tau: f64, weights: Option<&[f32]>) -> f64 {
         let unit = |z: &[f64]| -> Vec<Vec<f64>> {
             z.chunks(width)
                 .map(|row| {
@@ -125,23 +141,28 @@ mod tests {
         };
         let (u, v) = (unit(&views[0]), unit(&views[1]));
         let e = |a: &[f64], b: &[f64]| (a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / tau).exp();
+        let weight = |i: usize| weights.map_or(1.0 / u.len() as f64, |weights| weights[i] as f64);
         let side = |own: &[Vec<f64>], other: &[Vec<f64>]| -> f64 {
             (0..own.len())
                 .map(|i| {
                     let within: f64 = (0..own.len()).filter(|&j| j != i).map(|j| e(&own[i], &own[j])).sum();
                     let across: f64 = other.iter().map(|other| e(&own[i], other)).sum();
-                    -(e(&own[i], &other[i]) / (within + across)).ln()
+                    -weight(i) * (e(&own[i], &other[i]) / (within + across)).ln()
                 })
                 .sum()
         };
-        (side(&u, &v) + side(&v, &u)) / (2.0 * u.len() as f64)
+        (side(&u, &v) + side(&v, &u)) / 2.0
     }
 
     #[test]
     fn the_gradient_is_that_of_the_formula() {
         let objective = InfoNce::new(&Grace { tau: 0.4, projection: None });
         let views = [some_rows(7, 5, 1), some_rows(7, 5, 2)];
-        check_gradient(&objective, &views, 5, |views| twin(views, 5, 0.4));
+        check_gradient(&objective, &views, 5, |views| twin(views, 5, 0.4, None));
+        let weights = [0.3, 0.1, 0.0, 0.2, 0.05, 0.4, 0.1];
+        let on = Compared { rows: 7, adjacency: None, weights: Some(&weights), seed: crate::Seed(0) };
+        let weighted = Grace { tau: 0.4, projection: None }.objective(&on).unwrap();
+        check_gradient(&*weighted, &views, 5, |views| twin(views, 5, 0.4, Some(&weights)));
     }
 
     #[test]
@@ -151,12 +172,12 @@ mod tests {
         let loss = InfoNce::new(&Grace::default()).loss(views.concat(), 6, &Step::default()).unwrap();
         let exact: Vec<Vec<f64>> =
             views.iter().map(|view| view.iter().map(|&z| z as f64).collect()).collect();
-        assert!((loss.value - twin(&exact, 6, 0.5)).abs() < 1e-5);
+        assert!((loss.value - twin(&exact, 6, 0.5, None)).abs() < 1e-5);
         for at in [0, 6 * 256 - 1, 6 * 256, 6 * rows - 1] {
             let moved = |by: f64| {
                 let mut moved = exact.clone();
                 moved[0][at] += by;
-                twin(&moved, 6, 0.5)
+                twin(&moved, 6, 0.5, None)
             };
             let derivative = (moved(1e-5) - moved(-1e-5)) / 2e-5;
             assert!((loss.gradient[at] as f64 - derivative).abs() < 1e-6, "{at}");

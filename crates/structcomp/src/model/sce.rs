@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn more_pairs_than_fit_are_refused() {
-        let on = Compared { rows: 4, adjacency: None, seed: Seed(0) };
+        let on = Compared { rows: 4, adjacency: None, weights: None, seed: Seed(0) };
         let error =
             |negatives| Sce { negatives, ..Sce::default() }.objective(&on).err().map(|e| e.to_string());
         assert_eq!(error(5), None);

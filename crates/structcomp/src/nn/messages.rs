@@ -20,22 +20,23 @@ impl Messages {
     }
 
     #[cfg(test)]
-    pub(super) fn matrix(&self) -> &Csr {
+    pub(crate) fn matrix(&self) -> &Csr {
         &self.matrix
     }
 
     /// What each row hears.
     pub(super) fn pass(&self, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
-        through(&self.matrix, hops, rows, width)
+        passed(&self.matrix, hops, rows, width)
     }
 
     /// The gradient of what was said, from that of what was heard.
     pub(super) fn pass_back(&self, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
-        through(&self.back, hops, rows, width)
+        passed(&self.back, hops, rows, width)
     }
 }
 
-fn through(matrix: &Csr, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
+/// What rows hear after some hops.
+pub(crate) fn passed(matrix: &Csr, hops: &Hops, rows: &[f32], width: usize) -> Vec<f32> {
     let hop = |rows: &[f32]| {
         let mut out = zeros(rows.len());
         add_sparse_product(matrix, rows, width, &mut out);

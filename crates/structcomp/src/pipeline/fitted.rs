@@ -25,7 +25,7 @@ pub struct Fitted {
     pub solution: Option<Solution>,
     /// Epochs done.
     pub epochs: usize,
-    /// The clusters; none after training on the whole graph, and not in a file.
+    /// The clusters, or the coarse node of every node after GraphZoom; none where there are none, and not in a file.
     pub partition: Option<Partition>,
     /// How many clusters were asked for.
     pub clusters_requested: Option<usize>,
@@ -122,29 +122,36 @@ impl Fitted {
     /// only the nodes of that graph have any, and new nodes after them; nodes of other graphs have zeros in their place.
     pub fn knows(&self, graph: &Graph) -> bool {
         match &self.encoder {
-            FittedEncoder::Layers(_) => true,
             FittedEncoder::Filters(filtered) => filtered.knows(graph),
+            FittedEncoder::Layers(_) | FittedEncoder::Zoomed(_) => true,
         }
     }
 
     /// The same encoder with its initial weights, finished on this dataset: a control. A solved model has none.
-    pub fn untrained(&self, data: &Dataset) -> Result<Option<Encoder>> {
+    pub fn untrained(&self, data: &Dataset) -> Result<Option<FittedEncoder>> {
         if matches!(self.encoder, FittedEncoder::Filters(_)) {
             return Ok(None);
         }
         let x = self.features(data)?;
-        let StructComp { training, mode, seed, .. } = &self.settings;
-        let plan = Plan::new(training, *mode == Mode::Full, x.cols())?;
+        let StructComp { training, mode, seed, zoom, .. } = &self.settings;
+        let plan = Plan::new(training, *mode != Mode::Structcomp, x.cols())?;
         let network = &plan.network;
         let (parameters, statistics) = (network.initial(*seed), network.initial_statistics());
         let encoder = Encoder::new(plan.encoder.clone(), &parameters, &statistics, plan.readout.clone());
-        plan.finish(encoder, &data.graph, &x).map(Some)
+        let finished = match mode {
+            Mode::Graphzoom => {
+                let coarse = zoom.coarsen(&data.graph, &x, *seed)?;
+                plan.finish(encoder, &coarse.graph, &coarse.features)?
+            }
+            _ => plan.finish(encoder, &data.graph, &x)?,
+        };
+        Ok(Some(self.settings.embedding_with(finished)))
     }
 
     /// The same training on as many random clusters: a control.
     pub fn on_random_clusters(&self, data: &Dataset) -> Result<Fitted> {
         let clusters = self.partition.as_ref().map(Partition::clusters);
-        if clusters.is_none() {
+        if clusters.is_none() || !self.settings.mode.uses_clusters() {
             return Err(Error::Input("the model was not trained on clusters".into()));
         }
         let partitioning = Partitioning { method: "random".into(), clusters, ..Partitioning::default() };

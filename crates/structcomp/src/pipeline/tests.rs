@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::random::normal;
-use crate::{Activation, Dense, EncoderKind, FeatureNorm, Graph, Model, Normalization, Propagation, StandIn};
+use crate::{
+    Activation, Dense, EncoderKind, FeatureNorm, Graph, Model, Normalization, Propagation, SaintSampler,
+    StandIn,
+};
 use rand::RngExt;
 
 /// A synthetic graph of 120 nodes with nine features.
@@ -34,6 +37,16 @@ fn all_settings() -> Vec<StructComp> {
     {
         all.push(StructComp { mode, ..settings(name) });
     }
+    for mode in [Mode::ClusterGcn, Mode::Graphsaint, Mode::Graphzoom] {
+        all.extend(["sce", "coles", "grace", "cca-ssg"].map(|name| StructComp { mode, ..settings(name) }));
+    }
+    let sampled = |saint| StructComp { mode: Mode::Graphsaint, saint, ..settings("grace") };
+    all.push(sampled(Saint { sampler: SaintSampler::Node, coverage: 0, ..Saint::default() }));
+    all.push(sampled(Saint { sampler: SaintSampler::Edge, batches: Some(2), ..Saint::default() }));
+    let mode = Mode::ClusterGcn;
+    all.push(StructComp { mode, batch_clusters: Some(3), ..settings("sce") });
+    let zoom = Zoom { levels: 1, fusion_neighbors: 0 };
+    all.push(StructComp { mode: Mode::Graphzoom, zoom, ..settings("cca-ssg") });
     for weights in [None, Some([1.0, 2.0, 0.0, 0.5, 0.3, 0.2])] {
         let model = Model::Solved(Solved { weights, width: 7, ..Solved::default() });
         let training = Training { model, ..Training::default() };
@@ -140,6 +153,68 @@ fn hooks_hear_of_everything_and_can_end_training() {
     assert_eq!((&resumed.encoder, &resumed.losses), (&whole.encoder, &whole.losses));
     let failing = Hooks { on_epoch: Some(&mut |_, _| Err(Error::Input("full".into()))), ..Hooks::default() };
     assert_eq!(settings.fit_with(&data, failing).unwrap_err().to_string(), "full");
+}
+
+/// In every mode, for the models of the paper: resumed training and any number of threads give the same bytes.
+#[test]
+fn modes_resume_and_take_any_number_of_threads() {
+    let data = small(1);
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = folder.path().join("checkpoint.safetensors");
+    for (mode, name) in
+        Mode::ALL.into_iter().flat_map(|mode| ["sce", "coles", "grace", "cca-ssg"].map(|name| (mode, name)))
+    {
+        let settings = StructComp { mode, ..settings(name) };
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let fitted = settings.fit(&data).unwrap();
+                let embedding = fitted.embed(&data).unwrap();
+                (fitted, embedding)
+            })
+        };
+        let (whole, embedding) = run(1);
+        for threads in [2, 3] {
+            let (fitted, other) = run(threads);
+            assert_eq!((&fitted.encoder, &fitted.losses), (&whole.encoder, &whole.losses), "{mode:?} {name}");
+            assert_eq!(other, embedding, "{mode:?} {name}");
+        }
+        let mut on_epoch = |epoch: &Epoch, trainer: &Trainer<'_>| {
+            trainer.save(&checkpoint)?;
+            Ok(epoch.number < 2)
+        };
+        let hooks = Hooks { on_epoch: Some(&mut on_epoch), ..Hooks::default() };
+        assert!(settings.fit_with(&data, hooks).unwrap().interrupted);
+        let resume = || Hooks { resume: Some(checkpoint.clone()), ..Hooks::default() };
+        let resumed = settings.fit_with(&data, resume()).unwrap();
+        assert_eq!((&resumed.encoder, &resumed.losses), (&whole.encoder, &whole.losses), "{mode:?} {name}");
+        let other = if mode == Mode::Graphsaint { Mode::Full } else { Mode::Graphsaint };
+        let error = StructComp { mode: other, ..settings }.fit_with(&data, resume()).unwrap_err().to_string();
+        assert!(error.contains("checkpoint of another run"), "{error}");
+    }
+}
+
+#[test]
+fn settings_of_another_mode_are_refused() {
+    let data = small(1);
+    let refused = |settings: StructComp| settings.fit(&data).unwrap_err().to_string();
+    let (saint, zoom) = (Saint { walk_length: 3, ..Saint::default() }, Zoom { levels: 1, ..Zoom::default() });
+    let full = || StructComp { mode: Mode::Full, ..settings("sce") };
+    for (settings, said) in [
+        (StructComp { batch_clusters: Some(3), ..full() }, "batch_clusters has no effect in the mode full"),
+        (StructComp { saint, ..full() }, "use the mode graphsaint"),
+        (StructComp { zoom, ..full() }, "use the mode graphzoom"),
+    ] {
+        let error = refused(settings);
+        assert!(error.contains(said), "{error}");
+    }
+    for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::Structcomp) {
+        let solved = StructComp { mode, ..StructComp::default() };
+        assert_eq!(refused(solved), "the solved model needs clusters; use the mode structcomp");
+    }
+    let batch_clusters = Some(31);
+    let error = refused(StructComp { mode: Mode::ClusterGcn, batch_clusters, ..settings("sce") });
+    assert_eq!(error, "batch_clusters is 31, but there are only 30 clusters");
 }
 
 #[test]

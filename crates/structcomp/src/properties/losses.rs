@@ -63,7 +63,7 @@ proptest! {
         let rows = partition.clusters();
         let model = Model::Coles(Coles { lambda, ..Coles::default() });
         let positives = Coarsening::default().adjacency(&graph, &partition).unwrap();
-        let on = Compared { rows, adjacency: Some(&positives), seed: Seed(seed) };
+        let on = Compared { rows, adjacency: Some(&positives), weights: None, seed: Seed(seed) };
         let objective = model.objective(&on).unwrap();
         let z = numbers(rows * width, seed);
         let precise = exact(&z);

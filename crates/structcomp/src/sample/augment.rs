@@ -32,28 +32,42 @@ impl Augment {
         }
     }
 
-    /// The features of a view, and Â of its edges.
-    pub(super) fn view(
-        &self,
-        x: &Features,
-        graph: &Graph,
-        seed: Seed,
-        step: usize,
-        number: usize,
-    ) -> Result<(Features, Csr)> {
-        let draw = (step as u64) << 1 | number as u64;
-        let messages = dropped(graph, self.drop_edges[number], seed, draw);
-        Ok((masked(x, self.mask_features[number], seed, draw)?, messages))
+    /// The edges that a view keeps.
+    pub(super) fn edges(&self, seed: Seed, step: usize, number: usize) -> KeptEdges {
+        KeptEdges::new(self.drop_edges[number], seed, draw_of(step, number))
+    }
+
+    /// The features of a view.
+    pub(super) fn features(&self, x: &Features, seed: Seed, step: usize, number: usize) -> Result<Features> {
+        masked(x, self.mask_features[number], seed, draw_of(step, number))
     }
 }
 
-/// Â of the edges that are left.
-fn dropped(graph: &Graph, share: f64, seed: Seed, draw: u64) -> Csr {
-    let key = seed.key("drop edges");
-    normalized_adjacency(graph, |node| {
-        let mut rng = Seed(key ^ draw).stream_at("of a node", node as u64);
+fn draw_of(step: usize, number: usize) -> u64 {
+    (step as u64) << 1 | number as u64
+}
+
+/// The edges that are left when each direction is dropped with some probability.
+pub(super) struct KeptEdges {
+    share: f64,
+    key: u64,
+}
+
+impl KeptEdges {
+    fn new(share: f64, seed: Seed, draw: u64) -> Self {
+        Self { share, key: seed.key("drop edges") ^ draw }
+    }
+
+    /// Whether a node hears its neighbours, asked for each in order.
+    pub(super) fn of(&self, node: u32) -> impl FnMut() -> bool + use<> {
+        let (share, mut rng) = (self.share, Seed(self.key).stream_at("of a node", node as u64));
         move || rng.random::<f64>() >= share
-    })
+    }
+
+    /// Â of a graph with these edges.
+    pub(super) fn adjacency(&self, graph: &Graph) -> Csr {
+        normalized_adjacency(graph, |node| self.of(node))
+    }
 }
 
 /// Features with some columns zero for all nodes, each with the same probability.
@@ -101,6 +115,10 @@ pub(super) fn kept_columns(x: &Features, kept: &[bool]) -> Result<Features> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn dropped(graph: &Graph, share: f64, seed: Seed, draw: u64) -> Csr {
+        KeptEdges::new(share, seed, draw).adjacency(graph)
+    }
 
     #[test]
     fn a_view_without_dropping_is_the_graph() {

@@ -66,8 +66,9 @@ impl Sampler for Clusters<'_> {
             x,
             views: self.views.count(),
             messages: None,
-            adjacency: self.adjacency.as_ref(),
+            adjacency: self.adjacency.as_ref().map(Cow::Borrowed),
             nodes: None,
+            weights: None,
             compared: self.compared.as_ref().map(|drawn| drawn.rows(step)),
             recurring,
         })

@@ -59,9 +59,10 @@ impl<'a> Whole<'a> {
 
     /// Two augmented views, one below the other, each with messages of its own.
     fn augmented(&self, step: usize) -> Result<(Features, Messages)> {
-        let view = |number| self.augment.view(&self.x, self.graph, self.seed, step, number);
-        let ((first, one), (second, other)) = (view(0)?, view(1)?);
-        Ok((first.above(&second)?, Messages::new(one.beside(&other))))
+        let Self { augment, seed, graph, .. } = self;
+        let features = |number| augment.features(&self.x, *seed, step, number);
+        let [one, other] = [0, 1].map(|number| augment.edges(*seed, step, number).adjacency(graph));
+        Ok((features(0)?.above(&features(1)?)?, Messages::new(one.beside(&other))))
     }
 }
 
@@ -84,8 +85,9 @@ impl Sampler for Whole<'_> {
             x,
             views: self.views.count(),
             messages,
-            adjacency: self.adjacency.as_ref(),
+            adjacency: self.adjacency.as_ref().map(Cow::Borrowed),
             nodes: None,
+            weights: None,
             compared: self.compared.as_ref().map(|drawn| drawn.rows(step)),
             recurring,
         })

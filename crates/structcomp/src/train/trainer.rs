@@ -33,7 +33,7 @@ impl<'a> Trainer<'a> {
         loss: Option<Box<dyn OwnObjective + 'a>>,
     ) -> Result<Self> {
         let width = inputs.check(graph)?.cols();
-        let plan = Plan::new(training, matches!(inputs, Inputs::Nodes(_)), width)?;
+        let plan = Plan::new(training, inputs.passes_messages(), width)?;
         let sampler = sampler(&plan.sampling, inputs, graph, seed)?;
         let engine = Cpu::new(&plan, seed, plan.epochs * sampler.steps(), loss);
         Ok(Self {

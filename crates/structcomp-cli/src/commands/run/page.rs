@@ -18,12 +18,10 @@ pub(super) fn of<'a>(
     let RunReport { data, model, seconds, .. } = report;
     let synthetic = if data.synthetic { " (synthetic)" } else { "" };
     let total = ("total", seconds.total);
+    let on = fitted.settings.mode.title();
     let mut page = RunPage {
         title: format!("{}{synthetic}: {}", data.name, model.model.name()),
-        about: match report.partition {
-            Some(_) => "An embedding trained on clusters, compared with controls that need no training.",
-            None => "An embedding trained on the full graph, compared with controls that need no training.",
-        },
+        about: format!("An embedding trained on {on}, compared with controls that need no training."),
         facts: facts(report, embedding.cols()),
         losses: &fitted.losses,
         partition: fitted.partition.as_ref(),

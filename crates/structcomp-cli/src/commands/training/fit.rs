@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
-use structcomp::{Dataset, Error, Fitted, Hooks, Stage, StructComp};
+use structcomp::{Dataset, Error, Fitted, Hooks, Mode, Stage, StructComp};
 
 impl TrainingFlags {
     /// Trains. Ctrl-C or another signal ends training after the epoch under way, and the program at any other time.
@@ -31,6 +31,7 @@ impl TrainingFlags {
             stop.store(!patient || stage != Stage::Train, Relaxed);
             spinner.set_message(match stage {
                 Stage::Prepare => "preparing the features".to_owned(),
+                Stage::Partition if model.mode == Mode::Graphzoom => "coarsening the graph".to_owned(),
                 Stage::Partition => format!("partitioning with {}", model.partitioning.method),
                 Stage::Compress => "compressing the features".to_owned(),
                 Stage::Train if name == "solved" => "solving the model".to_owned(),

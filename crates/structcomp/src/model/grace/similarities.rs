@@ -10,16 +10,18 @@ const TILE: usize = 256;
 const PANEL: usize = 2 * TILE;
 
 /// For rows P of length one and E = exp((PPᵀ − 1)/τ) with a diagonal of zeros: the row sums D of E, and
-/// (E ∘ (1/Dᵢ + 1/Dⱼ)) P. At most `kept` bytes of E are stored between the two.
+/// (E ∘ (wᵢ/Dᵢ + wⱼ/Dⱼ)) P, with weights w that are 1 if absent. At most `kept` bytes of E are stored between the two.
 /// `room` is kept from call to call, since the system takes its time to hand out as much.
 pub(super) fn sums_and_gradient(
     p: &[f32],
     width: usize,
     tau: f32,
     kept: usize,
+    weights: Option<&[f32]>,
     room: &mut Vec<f32>,
 ) -> (Vec<f64>, Vec<f32>) {
-    let rows = RowBlocks { p, width, count: p.len() / width, inverse: 1.0 / tau, unit: Unit::widest() };
+    let (count, inverse, unit) = (p.len() / width, 1.0 / tau, Unit::widest());
+    let rows = RowBlocks { p, width, count, inverse, unit, weights };
     match rows.count * rows.count <= kept / size_of::<f32>() {
         true => rows.stored(room),
         false => rows.streamed(),
@@ -32,9 +34,19 @@ struct RowBlocks<'a> {
     count: usize,
     inverse: f32,
     unit: Unit,
+    weights: Option<&'a [f32]>,
 }
 
 impl RowBlocks<'_> {
+    /// What the row and the column of a similarity are weighed by.
+    fn shares(&self, sums: &[f64]) -> Vec<f32> {
+        let mut shares = inverses(sums);
+        if let Some(weights) = self.weights {
+            shares.iter_mut().zip(weights).for_each(|(share, weight)| *share *= weight);
+        }
+        shares
+    }
+
     fn view(&self, rows: Range<usize>) -> View<'_> {
         View::new(&self.p[rows.start * self.width..rows.end * self.width], self.width)
     }
@@ -66,7 +78,7 @@ impl RowBlocks<'_> {
             add(&mut sums[first..], of_rows);
             add(&mut sums[next..], &of_columns[of_rows.len()..]);
         }
-        let inverse = inverses(&sums);
+        let inverse = self.shares(&sums);
         e.par_chunks_mut(block * count).enumerate().for_each(|(at, e)| {
             let first = at * block;
             for (row, e) in e.chunks_mut(count).enumerate() {
@@ -105,7 +117,7 @@ impl RowBlocks<'_> {
                 }
             });
         });
-        let inverse = inverses(&sums);
+        let inverse = self.shares(&sums);
         let mut gradient = zeros(self.p.len());
         self.panels(&mut gradient, self.width, |task| {
             let (others, first) = (&inverse[task.panel.clone()], task.panel.start == 0);
@@ -336,7 +348,7 @@ mod tests {
             let p: Vec<f32> = some_rows(count, width, 3).iter().map(|x| x * 0.4).collect();
             let (sums, gradient) = naive(&p, width, 0.5);
             for kept in [usize::MAX, 0] {
-                let (got_sums, got) = sums_and_gradient(&p, width, 0.5, kept, &mut vec![7.0; 10]);
+                let (got_sums, got) = sums_and_gradient(&p, width, 0.5, kept, None, &mut vec![7.0; 10]);
                 assert!(
                     got_sums.iter().zip(&sums).all(|(a, b)| (a / b - 1.0).abs() < 1e-5),
                     "{count} {kept}"
@@ -354,7 +366,7 @@ mod tests {
         for kept in [usize::MAX, 0] {
             let run = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                pool.install(|| sums_and_gradient(&p, 8, 0.5, kept, &mut Vec::new()))
+                pool.install(|| sums_and_gradient(&p, 8, 0.5, kept, None, &mut Vec::new()))
             };
             let one = run(1);
             assert!([2, 3, 8].into_iter().all(|threads| run(threads) == one));
@@ -368,7 +380,7 @@ mod tests {
         let p: Vec<f32> = some_rows(count, width, 3).iter().map(|x| x * 0.15).collect();
         let run = |threads: usize, kept: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| sums_and_gradient(&p, width, 0.5, kept, &mut Vec::new()))
+            pool.install(|| sums_and_gradient(&p, width, 0.5, kept, None, &mut Vec::new()))
         };
         let (stored, streamed) = (run(2, usize::MAX), run(1, 0));
         assert!(streamed == run(3, 0));
@@ -380,7 +392,7 @@ mod tests {
     #[test]
     fn a_single_row_is_like_no_other() {
         for kept in [usize::MAX, 0] {
-            let (sums, gradient) = sums_and_gradient(&[0.6, 0.8], 2, 0.5, kept, &mut Vec::new());
+            let (sums, gradient) = sums_and_gradient(&[0.6, 0.8], 2, 0.5, kept, None, &mut Vec::new());
             assert_eq!((sums, gradient), (vec![0.0], vec![0.0; 2]));
         }
     }
