@@ -10,6 +10,7 @@ from ._estimator import StructComp
 from ._evaluate import diagnostics, evaluate, quality
 from ._features import CsrArray
 from ._graphs import as_graph
+from ._map import map_2d
 from ._native import VERSION as __version__
 from ._native import Graph, Model
 from ._neighbors import neighbors
@@ -37,6 +38,7 @@ __all__ = [
     "evaluate",
     "generate",
     "load_dataset",
+    "map_2d",
     "neighbors",
     "partition",
     "preset",

@@ -20,6 +20,7 @@ __all__ = [
     "fit",
     "generate",
     "load",
+    "map_2d",
     "measure",
     "models",
     "neighbors",
@@ -225,6 +226,7 @@ def propagate(
 def untrained_rows(
     features: Features, graph: Graph, name: str, *, n_threads: int | None = None
 ) -> NDArray[np.float32]: ...
+def map_2d(features: Features, *, n_threads: int | None = None) -> NDArray[np.float32]: ...
 def neighbors(
     features: Features,
     k: int,

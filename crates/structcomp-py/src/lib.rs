@@ -11,6 +11,7 @@ mod fit;
 mod graph;
 mod lent;
 mod loss;
+mod map;
 mod model;
 mod names;
 mod neighbors;
@@ -34,6 +35,7 @@ mod _native {
         features::Features,
         fit::fit,
         graph::Graph,
+        map::map_2d,
         model::Model,
         neighbors::neighbors,
         reproduce::{measure, reproduce},

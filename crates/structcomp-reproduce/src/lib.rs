@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod accuracy;
+mod base64;
 mod cell;
 mod draft;
 mod estimate;
@@ -34,7 +35,7 @@ pub use cell::{Cell, Mode, Published, PublishedCost, Repeats, Setting, Setup, Ta
 pub use experiment::{EXPERIMENTS, Experiment};
 pub use measure::measure;
 pub use outcome::{Accuracies, Cost, Outcome, Regularizer, Spread, Theory, Trend};
-pub use page::RunPage;
+pub use page::{ClassTable, PageMap, RunPage};
 pub use picture::Picture;
 pub use plan::{Plan, Reproduction};
 pub use report::Report;

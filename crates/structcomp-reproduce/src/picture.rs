@@ -51,12 +51,16 @@ impl Picture<'_> {
         let mut svg = Svg::new(WIDTH, HEIGHT);
         svg.label((LEFT, 32.0), 19.0, INK, Anchor::Start, self.title);
         let Quality { cut_share, smallest, largest, gap, disconnected, .. } = self.quality;
+        let few = self.partition.clusters() <= MOST_CLUSTERS;
+        let missing = match few {
+            true => String::new(),
+            false => format!(" · {} clusters are too many for a map of them", self.partition.clusters()),
+        };
         let about = format!(
-            "{:.1} % of edges cut · sizes {smallest} to {largest} · disconnected clusters: {disconnected} · ‖P'Pᵀ − Â‖ = {gap:.2}",
+            "{:.1} % of edges cut · sizes {smallest} to {largest} · disconnected clusters: {disconnected} · ‖P'Pᵀ − Â‖ = {gap:.2}{missing}",
             100.0 * cut_share
         );
         svg.label((LEFT, 54.0), 13.0, FAINT, Anchor::Start, &about);
-        let few = self.partition.clusters() <= MOST_CLUSTERS;
         let right = if few { RIGHT } else { WIDTH - 40.0 };
         size_histogram(&mut svg, Frame { left: LEFT, right, top: TOP, bottom: BOTTOM }, self.partition);
         if few {
@@ -70,9 +74,14 @@ impl Picture<'_> {
         let (mut edges, inside) = self.edges_between();
         let place = layout(clusters, &edges);
         let (left, right) = (RIGHT + 50.0, WIDTH - 24.0);
+        let area = (right - left) * (BOTTOM - TOP) / clusters as f64;
+        let (most, widest) = (self.quality.largest as f64, (0.28 * area.sqrt()).min(26.0));
+        let radius = |size: usize| widest * (size as f64 / most).sqrt().max(0.25);
+        // Circles stay within the frame, so that none lies on the heading.
         let at = |cluster: u32| {
             let (x, y) = place[cluster as usize];
-            (left + x * (right - left), TOP + y * (BOTTOM - TOP))
+            let within = |low: f64, high: f64, share: f64| low + widest + share * (high - low - 2.0 * widest);
+            (within(left, right, x), within(TOP, BOTTOM, y))
         };
         edges.sort_by(|a, b| b.2.total_cmp(&a.2).then((a.0, a.1).cmp(&(b.0, b.1))));
         let hidden = edges.len().saturating_sub(MOST_EDGES);
@@ -85,9 +94,6 @@ impl Picture<'_> {
             let stroke = format!("rgb({shade:.0},{shade:.0},{:.0})", shade + 6.0);
             svg.line(at(a), at(b), &stroke, 0.4 + 2.0 * share);
         }
-        let area = (right - left) * (BOTTOM - TOP) / clusters as f64;
-        let most = self.quality.largest as f64;
-        let radius = |size: usize| (0.28 * area.sqrt()).min(26.0) * (size as f64 / most).sqrt().max(0.25);
         for cluster in 0..clusters as u32 {
             let size = self.partition.members(cluster).len();
             let (fill, what) = self.color(cluster, inside[cluster as usize]);
@@ -259,6 +265,13 @@ mod tests {
         let labels = Labels::from_names(&["x", "x", "y", "<y>", "", ""]).unwrap();
         let svg = draw(6, &[(0, 1), (1, 2), (2, 3)], vec![0, 0, 1, 1, 2, 2], Some(&labels));
         assert_eq!(svg.matches("<circle").count(), 3);
+        let number = |part: &str, name: &str| -> f64 {
+            part.split_once(name).unwrap().1.split('"').next().unwrap().parse().unwrap()
+        };
+        for circle in svg.split("<circle").skip(1) {
+            let (y, radius) = (number(circle, " cy=\""), number(circle, " r=\""));
+            assert!(y - radius >= TOP && y + radius <= BOTTOM, "no circle lies on the heading: {circle}");
+        }
         assert!(svg.contains("a &amp; b") && svg.contains("&lt;y&gt;") && !svg.contains("NaN"));
         assert_eq!(svg, draw(6, &[(0, 1), (1, 2), (2, 3)], vec![0, 0, 1, 1, 2, 2], Some(&labels)));
     }
@@ -267,7 +280,7 @@ mod tests {
     fn of_many_clusters_only_the_sizes_are_drawn() {
         let svg = draw(4000, &[], (0..4000).map(|node| node / 2).collect(), None);
         assert_eq!(svg.matches("<circle").count(), 0);
-        assert!(svg.contains("nodes per cluster"));
+        assert!(svg.contains("nodes per cluster") && svg.contains("2000 clusters are too many for a map of them"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod axes;
 mod clustering;
+mod confusion;
 mod controls;
 mod diagnostics;
 mod links;
@@ -12,7 +13,9 @@ mod regression;
 mod rows;
 mod verdict;
 
+pub(crate) use axes::Axes;
 pub use clustering::{Agreement, Clustering, KMeans};
+pub use confusion::Predictions;
 pub use controls::{ByControl, CONTROLS, Control, Controls};
 pub use diagnostics::{Diagnostics, EdgeLoss, Moments, SpectralLoss};
 pub use links::{HeldOut, LinkScore};

@@ -12,6 +12,7 @@ pub mod evaluate;
 pub mod fuzz;
 pub mod graph;
 mod guard;
+pub mod map;
 pub mod matrix;
 pub mod memory;
 pub mod model;

@@ -3,7 +3,8 @@
 use crate::terminal::Lines;
 use anyhow::Result;
 use clap::Args;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 use structcomp::evaluate::{Accuracy, ByControl, Comparison, LogisticCv, Verdict};
 use structcomp::{Controls, Dataset, Features, Labels, Probe, Seed, SplitSet};
 
@@ -89,6 +90,17 @@ pub(super) struct AccuracyReport {
     /// Classes too small for the splits, as `[class, nodes]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     small_classes: Vec<(u32, usize)>,
+    /// How often test nodes of a class were taken for each class; reports have the share that is right.
+    #[serde(rename = "per_class", serialize_with = "shares_right")]
+    pub(super) confusion: Vec<BTreeMap<u32, u64>>,
+}
+
+/// The accuracy of each class in percent; none without test nodes.
+fn shares_right<S: Serializer>(confusion: &[BTreeMap<u32, u64>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq((0..).zip(confusion).map(|(class, counts)| {
+        let (tests, right) = (counts.values().sum::<u64>(), counts.get(&class).copied().unwrap_or(0));
+        (tests > 0).then(|| 100.0 * right as f64 / tests as f64)
+    }))
 }
 
 impl Judgement {
@@ -100,7 +112,8 @@ impl Judgement {
         (labels, splits): (&Labels, &SplitSet),
         seed: Seed,
     ) -> Result<Self> {
-        let accuracy = probe.classify(embedding, labels, splits, seed)?;
+        let predictions = probe.predict(embedding, labels, splits, seed)?;
+        let accuracy = predictions.accuracy();
         let untrained =
             controls.map(|controls| controls.classify(probe, labels, splits, seed)).transpose()?;
         let verdict = match &untrained {
@@ -120,6 +133,7 @@ impl Judgement {
             against_features,
             against_propagated,
             small_classes: splits.small_classes.clone(),
+            confusion: predictions.confusion(labels.classes()),
         };
         Ok(Self { accuracy, untrained, verdict, sampled: sampled(controls, probe, splits) })
     }

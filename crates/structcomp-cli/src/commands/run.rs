@@ -1,5 +1,6 @@
 //! `structcomp run`: partition, train, embed and evaluate in one go.
 
+mod origin;
 mod page;
 mod report;
 
@@ -13,12 +14,14 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use page::DrawnMap;
 use report::{LinkReport, RunReport, RunSeconds};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use structcomp::evaluate::{Diagnostics, HeldOut};
 use structcomp::output::{FileSet, write_text};
 use structcomp::{Controls, Dataset, Features, Fitted, Mode, SplitSet};
+use structcomp_reproduce::PageMap;
 
 #[derive(Args)]
 #[command(args_override_self = true)]
@@ -49,6 +52,9 @@ pub(crate) struct Run {
     /// Also train on random clusters, as a control
     #[arg(long, help_heading = "Evaluation")]
     random_clusters: bool,
+    /// Nodes on the map of the report, drawn at random where there are more; 0 for no map. The time grows with the square
+    #[arg(long, value_name = "N", default_value_t = PageMap::MOST, value_parser = nodes_on_the_map, requires = "out", help_heading = "Output")]
+    map: usize,
     /// Folder to write to: embedding.npy, weights.safetensors, run.json, report.html
     #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
@@ -114,14 +120,20 @@ impl Run {
         };
         let findings = findings.with_context(|| kept(out.as_ref()))?;
         let evaluate = lap.time();
+        let mut map = None;
+        if out.is_some() && !fitted.interrupted {
+            spinner.set_message("drawing the map".to_owned());
+            map = DrawnMap::of(&embedding, self.map, self.common.budget()).with_context(|| kept(out.as_ref()))?;
+        }
+        let drawing = map.as_ref().map(|_| lap.time());
 
         let total = started.elapsed().as_secs_f64();
-        let seconds = RunSeconds { load, stages: fitted.seconds, embed, evaluate, total };
+        let seconds = RunSeconds { load, stages: fitted.seconds, embed, evaluate, map: drawing, total };
         let mut report = RunReport::new(&fitted, &dataset, findings, seconds)?;
         let checkpoint = self.training.written(checkpoint.as_deref()).map(Path::to_owned);
         let written = out.iter().flat_map(FileSet::written).chain(checkpoint).collect();
         if let Some(out) = out.filter(|_| !fitted.interrupted) {
-            page::of(&report, &fitted, &dataset, &embedding).write(out.file(PAGE))?;
+            page::of(&report, &fitted, &dataset, map.as_ref()).write(out.file(PAGE))?;
             report.files = Some(out.checksums()?);
             write_text(out.file(REPORT), &serde_json::to_string_pretty(&report)?)?;
             out.commit()?;
@@ -190,6 +202,13 @@ impl Run {
             findings.diagnostics = Some(fitted.diagnostics(dataset)?);
         }
         Ok(findings)
+    }
+}
+
+fn nodes_on_the_map(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(nodes) if nodes <= PageMap::MOST => Ok(nodes),
+        _ => Err(format!("give a number up to {}", PageMap::MOST)),
     }
 }
 

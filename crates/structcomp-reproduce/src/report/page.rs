@@ -1,25 +1,26 @@
 //! The report as an HTML page.
 
 use super::section::Section;
-use crate::html;
+use crate::html::Html;
 use crate::parts::table::Table;
 use crate::plot::escaped;
 use std::fmt::Write;
 
 /// Wide tables scroll by themselves.
 const STYLE: &str = "body { max-width: 60rem; }
-figure { margin: 1rem 0; }
+figure { margin: 1rem 0; overflow-x: auto; }
+figure svg { min-width: 44rem; }
 .scroll { overflow-x: auto; }
+.scroll th:first-child, .scroll td:first-child { position: sticky; left: 0; background: var(--back); }
 .scroll table { font-size: .85rem; }
 .scroll td { overflow-wrap: normal; }
-caption { text-align: left; color: #666; padding: .8rem 0 .2rem; }
+caption { text-align: left; color: var(--faint); padding: .8rem 0 .2rem; }
 nav a { margin-right: .8rem; }
 code { font-size: .9em; }
 td.long { min-width: 9rem; }
 details summary { cursor: pointer; margin-top: .6rem; }
-@media screen and (prefers-color-scheme: dark) { a { color: #7cc4f0; } caption { color: #aaa; } svg circle[fill='#0072b2'] { fill: #56b4e9; } }
-@media (max-width: 30rem) { figure { margin: 1rem -.6rem; } figure svg text { font-size: 15px; } }
-@media print { .scroll { overflow: visible; } .scroll table { font-size: 8pt; } section { break-inside: auto; } figure { break-inside: avoid; } }
+@media screen and (prefers-color-scheme: dark) { a { color: #7cc4f0; } svg circle[fill='#0072b2'] { fill: #56b4e9; } }
+@media print { .scroll { overflow: visible; } .scroll table { font-size: 8pt; } section { break-inside: auto; } figure { break-inside: avoid; } figure svg { min-width: 0; } }
 ";
 
 pub(super) fn html(sections: &[Section]) -> String {
@@ -32,7 +33,7 @@ pub(super) fn html(sections: &[Section]) -> String {
     }
     body += "</nav>\n";
     sections.iter().for_each(|section| body += &self::section(section));
-    html::page("StructComp: results", STYLE, &body)
+    Html { title: "StructComp: results", style: STYLE, script: "", body: &body }.text()
 }
 
 fn section(section: &Section) -> String {

@@ -19,7 +19,7 @@ const FORMED: usize = 1024;
 const RIDGE: f64 = 1e-9;
 
 /// Directions of the space of rows.
-pub(super) struct Axes {
+pub(crate) struct Axes {
     /// One row per column of the rows, one column per axis.
     basis: Vec<f32>,
     count: usize,
@@ -27,7 +27,7 @@ pub(super) struct Axes {
 
 impl Axes {
     /// The first `count` principal axes of the rows, by subspace iteration.
-    pub(super) fn principal(x: &Features, count: usize) -> Self {
+    pub(crate) fn principal(x: &Features, count: usize) -> Self {
         let (rows, cols) = (x.rows(), x.cols());
         let count = count.min(cols);
         let step = rows.div_ceil(ROWS).max(1);
@@ -56,7 +56,7 @@ impl Axes {
     }
 
     /// The rows in these directions.
-    pub(super) fn project(&self, x: &Features) -> Dense {
+    pub(crate) fn project(&self, x: &Features) -> Dense {
         let mut out = vec![0.0; x.rows() * self.count];
         first_layer::forward(x, &self.basis, self.count, &mut out);
         Dense::computed(self.count, out).with_rows(x.rows())

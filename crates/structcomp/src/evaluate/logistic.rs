@@ -11,7 +11,7 @@ mod primal;
 mod sample_space;
 mod samples;
 
-pub(super) use predict::count_right;
+pub(super) use predict::predictions;
 
 use crate::{Error, Features, Result};
 use loss::losses_and_doubts;

@@ -4,8 +4,8 @@ mod cross_entropy;
 mod fit;
 mod group;
 
-use super::logistic::{Classifier, count_right};
-use super::{Accuracy, LogisticCv, SplitNodes, over_splits};
+use super::logistic::{Classifier, predictions};
+use super::{Accuracy, LogisticCv, Predictions, SplitNodes, over_splits};
 use crate::nn::Initial;
 use crate::random::mix;
 use crate::{Error, Features, Labels, Result, Seed, SplitSet};
@@ -136,19 +136,24 @@ impl Probe {
     /// # Ok::<(), structcomp::Error>(())
     /// ```
     pub fn classify(&self, x: &Features, labels: &Labels, splits: &SplitSet, seed: Seed) -> Result<Accuracy> {
+        Ok(self.predict(x, labels, splits, seed)?.accuracy())
+    }
+
+    /// The same for each test node. [`classify`](Self::classify) is the accuracy of these predictions.
+    pub fn predict(&self, x: &Features, labels: &Labels, splits: &SplitSet, seed: Seed) -> Result<Predictions> {
         self.check()?;
         let fit = match self {
             Self::Logistic { c } => return logistic(x, labels, splits, *c),
-            Self::LogisticCv(regression) => return regression.classify(x, labels, splits, seed),
+            Self::LogisticCv(regression) => return regression.predict(x, labels, splits, seed),
             Self::Mlp(mlp) => mlp.fit(),
             Self::Softmax(softmax) => softmax.fit(),
         };
         let nodes = over_splits(x, labels, splits, Ok)?;
         let key = seed.key("probe");
         let seeds: Vec<Seed> = (0..nodes.len()).map(|split| Seed(mix(key ^ mix(split as u64)))).collect();
-        let accuracies = fit.accuracies(x, labels.classes(), &nodes, &seeds);
-        accuracies
-            .map(Accuracy::over)
+        let predicted = fit.predictions(x, labels.classes(), &nodes, &seeds);
+        predicted
+            .map(|splits| Predictions { splits })
             .map_err(|error| Error::Input(format!("a split of '{}': {error}", splits.name)))
     }
 
@@ -183,12 +188,10 @@ impl Probe {
     }
 }
 
-fn logistic(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Accuracy> {
+fn logistic(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Predictions> {
     let fit = |nodes: SplitNodes| Ok((Classifier::fit(x, &nodes.train, c)?, nodes.test));
     let fitted = over_splits(x, labels, splits, fit)?;
-    let right = count_right(x, &fitted).into_iter().zip(&fitted);
-    let share = |(right, (_, test)): (usize, &(_, Vec<_>))| 100.0 * right as f64 / test.len() as f64;
-    Ok(Accuracy::over(right.map(share).collect()))
+    Ok(Predictions { splits: predictions(x, &fitted) })
 }
 
 impl Mlp {

@@ -12,7 +12,7 @@ mod search;
 mod softmax;
 mod treatment;
 
-use super::{Accuracy, SplitNodes, over_splits};
+use super::{Predictions, SplitNodes, over_splits};
 use crate::guard::still_wanted;
 use crate::random::mix;
 use crate::{Features, Labels, Result, Seed, Split, SplitSet};
@@ -45,13 +45,13 @@ impl Default for LogisticCv {
 }
 
 impl LogisticCv {
-    pub(super) fn classify(
+    pub(super) fn predict(
         &self,
         x: &Features,
         labels: &Labels,
         splits: &SplitSet,
         seed: Seed,
-    ) -> Result<Accuracy> {
+    ) -> Result<Predictions> {
         // Splits are checked before anything is computed.
         let mut nodes = over_splits(x, labels, splits, Ok)?;
         let keys = [seed.key("test nodes"), seed.key("training nodes")];
@@ -61,12 +61,11 @@ impl LogisticCv {
             draw(&mut nodes.train, self.train_nodes, train);
         });
         let treated = Treated::of(x, &nodes);
-        let share = nodes.par_iter().map(|SplitNodes { train, test, .. }| {
+        let predicted = nodes.par_iter().map(|SplitNodes { train, test, .. }| {
             still_wanted()?;
-            let right = Choice::of(&treated, train).classifier().right(&treated, test);
-            Ok(100.0 * right as f64 / test.len() as f64)
+            Ok(Choice::of(&treated, train).classifier().predict(&treated, test))
         });
-        Ok(Accuracy::over(share.collect::<Result<_>>()?))
+        Ok(Predictions { splits: predicted.collect::<Result<_>>()? })
     }
 
     /// What the limits leave out of these splits, as a sentence; none if nothing.

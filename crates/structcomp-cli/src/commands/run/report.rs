@@ -1,12 +1,14 @@
 //! What a run found, as JSON and as text.
 
 use super::Findings;
+use super::origin::{command_line, utc};
 use crate::commands::judgement::Judgement;
 use crate::commands::trained::{ClusterReport, EpochReport};
 use crate::terminal::{Lines, grouped};
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 use structcomp::data::DataSummary;
 use structcomp::evaluate::{ByControl, Diagnostics, HeldOut, LinkScore};
 use structcomp::memory::peak_rss_bytes;
@@ -31,6 +33,9 @@ pub(super) struct RunReport {
     pub(super) seed: u64,
     pub(super) threads: usize,
     pub(super) version: &'static str,
+    /// The command that was given, and when.
+    pub(super) command: String,
+    pub(super) date: String,
     /// SHA-256 of the files beside the report, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) files: Option<BTreeMap<String, String>>,
@@ -52,6 +57,9 @@ pub(super) struct RunSeconds {
     pub(super) stages: Seconds,
     pub(super) embed: f64,
     pub(super) evaluate: f64,
+    /// Absent without a map.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) map: Option<f64>,
     pub(super) total: f64,
 }
 
@@ -67,9 +75,9 @@ impl LinkReport {
 
 impl RunSeconds {
     /// All but the total.
-    pub(super) fn stages(&self) -> [(&'static str, f64); 7] {
+    pub(super) fn stages(&self) -> Vec<(&'static str, f64)> {
         let Seconds { prepare, partition, compress, train } = self.stages;
-        [
+        let mut stages = vec![
             ("load", self.load),
             ("prepare", prepare),
             ("partition", partition),
@@ -77,7 +85,9 @@ impl RunSeconds {
             ("train", train),
             ("embed", self.embed),
             ("evaluate", self.evaluate),
-        ]
+        ];
+        stages.extend(self.map.map(|map| ("map", map)));
+        stages
     }
 }
 
@@ -102,6 +112,8 @@ impl RunReport {
             seed: fitted.settings.seed.0,
             threads: rayon::current_num_threads(),
             version: env!("CARGO_PKG_VERSION"),
+            command: command_line(std::env::args_os()),
+            date: utc(SystemTime::now()),
             files: None,
         })
     }

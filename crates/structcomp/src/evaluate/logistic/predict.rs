@@ -13,12 +13,15 @@ const ROWS: usize = 2048;
 /// Features whose weights one task transposes.
 const FEATURES: usize = 8;
 
-/// How many of its nodes, given as `(node, class)`, each classifier predicts right.
-pub(in crate::evaluate) fn count_right(x: &Features, judged: &[(Classifier, Vec<(u32, u32)>)]) -> Vec<usize> {
+/// The classes of the nodes of each classifier, given as `(node, class)`, and those predicted for them, by node.
+pub(in crate::evaluate) fn predictions(
+    x: &Features,
+    judged: &[(Classifier, Vec<(u32, u32)>)],
+) -> Vec<Vec<(u32, u32)>> {
     let weights = Weights::of(x, judged.iter().map(|(classifier, _)| classifier));
     let mut tests: Vec<Vec<(u32, u32)>> = judged.iter().map(|(_, test)| test.clone()).collect();
     tests.par_iter_mut().for_each(|test| test.sort_unstable());
-    let mut right = vec![0; judged.len()];
+    let mut predicted = vec![Vec::new(); judged.len()];
     let mut values = Vec::new();
     for first in (0..x.rows()).step_by(ROWS) {
         let last = (first + ROWS).min(x.rows());
@@ -32,10 +35,10 @@ pub(in crate::evaluate) fn count_right(x: &Features, judged: &[(Classifier, Vec<
         values.resize((last - first) * weights.count, 0.0);
         first_layer::forward_rows(x, first..last, &weights.values, weights.count, &mut values);
         let lengths: Vec<f64> = (first..last).into_par_iter().map(|row| length(x, row)).collect();
-        right.par_iter_mut().enumerate().for_each(|(split, right)| {
+        predicted.par_iter_mut().enumerate().for_each(|(split, predicted)| {
             let (test, classifier) = (&tests[split], &judged[split].0);
             let own = weights.starts[split]..weights.starts[split + 1];
-            let is_right = |&&(node, class): &&(u32, u32)| {
+            let predict = |&(node, class): &(u32, u32)| {
                 let row = node as usize - first;
                 let values = &values[row * weights.count..][own.clone()];
                 let error = weights.error(split, lengths[row]);
@@ -43,12 +46,12 @@ pub(in crate::evaluate) fn count_right(x: &Features, judged: &[(Classifier, Vec<
                     let exact: Vec<f64> = classifier.weights.iter().map(|w| decision(x, node, w)).collect();
                     first_largest(&exact)
                 });
-                classifier.classes[best] == class
+                (class, classifier.classes[best])
             };
-            *right += test[here(test)].iter().filter(is_right).count();
+            predicted.extend(test[here(test)].iter().map(predict));
         });
     }
-    right
+    predicted
 }
 
 /// The length of a row.

@@ -1,3 +1,4 @@
+use super::super::confusion::right;
 use super::*;
 use crate::{Csr, Dense, Seed, random::normal};
 use proptest::prelude::*;
@@ -33,6 +34,10 @@ fn in_sample_space(x: &Features, nodes: &[(u32, u32)], c: f64) -> Vec<f64> {
     let lanes: Vec<_> = signs(nodes).iter().map(|&y| [y; sample_space::LANES]).collect();
     let factors = space.solve(&lanes, 3).unwrap();
     samples.sum(&factors.iter().map(|lanes| lanes[5]).collect::<Vec<_>>())
+}
+
+fn count_right(x: &Features, judged: &[(Classifier, Vec<(u32, u32)>)]) -> Vec<usize> {
+    predictions(x, judged).iter().map(|told| right(told)).collect()
 }
 
 fn predict(classifier: &Classifier, x: &Features, node: u32) -> u32 {

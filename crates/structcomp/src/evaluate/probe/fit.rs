@@ -3,7 +3,7 @@
 //! Without hidden layers, splits are learnt side by side, each in its own columns of one linear layer: one product
 //! with the embedding serves all of them.
 
-use super::super::SplitNodes;
+use super::super::{SplitNodes, confusion::right};
 use super::cross_entropy;
 use super::group::{LabelledRows, Pool, together};
 use crate::graph::Hops;
@@ -30,18 +30,18 @@ pub(super) struct ProbeTraining {
 }
 
 impl ProbeTraining {
-    /// The test accuracy of each split in percent, at its own best epoch on its validation nodes; without such
-    /// nodes at the last epoch.
-    pub(super) fn accuracies(
+    /// The classes of the test nodes of each split and those predicted for them, at its own best epoch on its
+    /// validation nodes; without such nodes at the last epoch.
+    pub(super) fn predictions(
         &self,
         x: &Features,
         classes: usize,
         splits: &[SplitNodes],
         seeds: &[Seed],
-    ) -> Result<Vec<f64>> {
+    ) -> Result<Vec<Vec<(u32, u32)>>> {
         let together = if self.hidden.is_empty() { together(splits, classes) } else { 1 };
         let groups = splits.par_chunks(together).zip(seeds.par_chunks(together));
-        let groups: Vec<Result<Vec<f64>>> =
+        let groups: Vec<Result<Vec<_>>> =
             groups.map(|(splits, seeds)| self.side_by_side(x, classes, splits, seeds)).collect();
         Ok(groups.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
@@ -52,7 +52,7 @@ impl ProbeTraining {
         classes: usize,
         splits: &[SplitNodes],
         seeds: &[Seed],
-    ) -> Result<Vec<f64>> {
+    ) -> Result<Vec<Vec<(u32, u32)>>> {
         let pool = |of: fn(&SplitNodes) -> &[(u32, u32)]| Pool::new(splits.iter().map(of).collect());
         let [train, validation, test] =
             [pool(|split| &split.train), pool(|split| &split.validation), pool(|split| &split.test)];
@@ -60,8 +60,8 @@ impl ProbeTraining {
         let mut order: Vec<usize> = (0..train.len()).collect();
         let whole = (order.len() <= self.batch).then(|| train.batch(x, &order));
         let mut shuffle = seeds[0].stream("batches");
-        // The number of validation nodes predicted right, and the test accuracy then.
-        let mut best: Vec<Option<(usize, f64)>> = vec![None; splits.len()];
+        // The number of validation nodes predicted right, and what was predicted for the test nodes then.
+        let mut best: Vec<Option<(usize, Vec<(u32, u32)>)>> = vec![None; splits.len()];
         for epoch in 1..=self.epochs {
             still_wanted()?;
             let finite = match &whole {
@@ -78,23 +78,23 @@ impl ProbeTraining {
             if !last && (epoch % self.interval != 0 || validation.len() == 0) {
                 continue;
             }
-            let validated = learner.right(x, &validation);
-            let better = |split: usize| match (validation.sizes[split], best[split]) {
+            let told = learner.predictions(x, &validation);
+            let validated: Vec<usize> = told.iter().map(|told| right(told)).collect();
+            let better = |split: usize| match (validation.sizes[split], &best[split]) {
                 (0, _) => last,
                 (_, None) => true,
-                (_, Some((most, _))) => validated[split] > most,
+                (_, Some((most, _))) => validated[split] > *most,
             };
             let better: Vec<usize> = (0..splits.len()).filter(|&split| better(split)).collect();
             if better.is_empty() {
                 continue;
             }
-            let tested = learner.right(x, &test);
+            let mut tested = learner.predictions(x, &test);
             for split in better {
-                let accuracy = 100.0 * tested[split] as f64 / test.sizes[split] as f64;
-                best[split] = Some((validated[split], accuracy));
+                best[split] = Some((validated[split], std::mem::take(&mut tested[split])));
             }
         }
-        Ok(best.into_iter().map(|best| best.map_or(f64::NAN, |(_, accuracy)| accuracy)).collect())
+        Ok(best.into_iter().map(|best| best.map(|(_, tested)| tested).unwrap_or_default()).collect())
     }
 
     fn network(&self, inputs: usize, outputs: usize) -> Network {
@@ -182,9 +182,9 @@ impl Learner {
         Pass { messages: None, views: 1, noise: Some(Seed(mix(self.noise ^ mix(self.steps)))) }
     }
 
-    /// How many nodes of each split are predicted right.
-    fn right(&self, x: &Features, nodes: &Pool) -> Vec<usize> {
-        nodes.right(x, self.classes, |rows| self.predict(rows))
+    /// The classes of the nodes of each split and those predicted for them.
+    fn predictions(&self, x: &Features, nodes: &Pool) -> Vec<Vec<(u32, u32)>> {
+        nodes.predictions(x, self.classes, |rows| self.predict(rows))
     }
 
     fn predict(&self, rows: &Features) -> Vec<f32> {
@@ -195,6 +195,7 @@ impl Learner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evaluate::Predictions;
     use crate::Dense;
     use crate::nn::naive;
 
@@ -291,9 +292,13 @@ mod tests {
     fn splits_side_by_side_are_as_each_by_itself() {
         let (x, (splits, seeds)) = (overlapping(), four());
         assert_eq!(together(&splits, 3), 4);
-        let beside = linear().accuracies(&x, 3, &splits, &seeds).unwrap();
+        let shares = |splits: &[SplitNodes], seeds: &[Seed]| {
+            let splits = linear().predictions(&x, 3, splits, seeds).unwrap();
+            Predictions { splits }.accuracy().per_split
+        };
+        let beside = shares(&splits, &seeds);
         for (at, &accuracy) in beside.iter().enumerate() {
-            let alone = linear().accuracies(&x, 3, &splits[at..=at], &seeds[at..=at]).unwrap();
+            let alone = shares(&splits[at..=at], &seeds[at..=at]);
             assert_eq!(alone, [accuracy]);
             assert!(accuracy > 34.0, "{accuracy}");
         }
@@ -305,8 +310,8 @@ mod tests {
             (0..8).map(|at| split(&[at, at + 10, at + 20], &[], &[at + 30, at + 40])).collect();
         assert_eq!(together(&splits, 3), 1);
         let seeds: Vec<Seed> = (0..8).map(Seed).collect();
-        let accuracies = linear().accuracies(&overlapping(), 3, &splits, &seeds).unwrap();
-        assert!(accuracies.len() == 8 && accuracies.iter().all(|&accuracy| accuracy.is_finite()));
+        let told = linear().predictions(&overlapping(), 3, &splits, &seeds).unwrap();
+        assert!(told.len() == 8 && told.iter().all(|told| told.len() == 2));
     }
 
     #[test]

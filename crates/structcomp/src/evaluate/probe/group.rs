@@ -77,28 +77,30 @@ impl Pool {
         }
     }
 
-    /// How many of each split's nodes are predicted right, given the logits of some rows.
-    pub(super) fn right(
+    /// The classes of the nodes of each split and those predicted for them, given the logits of some rows.
+    pub(super) fn predictions(
         &self,
         x: &Features,
         classes: usize,
         logits: impl Fn(&Features) -> Vec<f32> + Sync,
-    ) -> Vec<usize> {
+    ) -> Vec<Vec<(u32, u32)>> {
         let splits = self.sizes.len();
         let block = |(nodes, used): (&[(u32, u32)], &[bool])| {
-            let mut right = vec![0; splits];
+            let mut told = vec![Vec::new(); splits];
             let logits = logits(&rows(x, nodes));
             let each = logits.chunks(splits * classes).zip(used.chunks(splits)).zip(nodes);
             for ((row, used), &(_, class)) in each {
-                for ((logits, &used), right) in row.chunks(classes).zip(used).zip(&mut right) {
-                    *right += usize::from(used && likeliest(logits) == class);
+                for ((logits, &used), told) in row.chunks(classes).zip(used).zip(&mut told) {
+                    if used {
+                        told.push((class, likeliest(logits)));
+                    }
                 }
             }
-            right
+            told
         };
         let blocks = self.nodes.par_chunks(BLOCK).zip(self.used.par_chunks(BLOCK * splits));
-        let blocks: Vec<Vec<usize>> = blocks.map(block).collect();
-        (0..splits).map(|split| blocks.iter().map(|right| right[split]).sum()).collect()
+        let blocks: Vec<Vec<Vec<_>>> = blocks.map(block).collect();
+        (0..splits).map(|split| blocks.iter().flat_map(|told| &told[split]).copied().collect()).collect()
     }
 }
 

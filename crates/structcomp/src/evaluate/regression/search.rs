@@ -177,17 +177,17 @@ impl Tried {
 }
 
 impl Regression {
-    /// How many of these nodes, given as `(node, class)`, are predicted right.
-    pub(super) fn right(&self, treated: &Treated, test: &[(u32, u32)]) -> usize {
+    /// The classes of these nodes, given as `(node, class)`, and those predicted for them.
+    pub(super) fn predict(&self, treated: &Treated, test: &[(u32, u32)]) -> Vec<(u32, u32)> {
         let (width, count) = (treated.width(), self.names.len());
         let of_chunk = |nodes: &[(u32, u32)]| {
             let rows = treated.rows(nodes);
             let mut logits = vec![0.0; nodes.len() * count];
             times(&mut logits, View::new(&rows, width), View::new(&self.weights, count));
             let each = logits.chunks_exact(count).zip(nodes);
-            each.filter(|(logits, (_, class))| self.names[first_largest(logits)] == *class).count()
+            each.map(|(logits, &(_, class))| (class, self.names[first_largest(logits)])).collect::<Vec<_>>()
         };
-        test.chunks(TESTED).map(of_chunk).sum()
+        test.chunks(TESTED).flat_map(of_chunk).collect()
     }
 }
 

@@ -3,6 +3,7 @@ use super::search::{Choice, Tried, best_of, top_of_parabola};
 use super::softmax::TrainingRows;
 use super::treatment::Treated;
 use super::*;
+use crate::evaluate::Accuracy;
 use crate::random::normal;
 use crate::{Dense, Split};
 use std::cell::RefCell;
@@ -117,7 +118,7 @@ fn features(cols: usize, values: Vec<f32>) -> Features {
 }
 
 fn judge(x: &Features, labels: &Labels, splits: &SplitSet) -> Accuracy {
-    LogisticCv::default().classify(x, labels, splits, Seed(0)).unwrap()
+    LogisticCv::default().predict(x, labels, splits, Seed(0)).unwrap().accuracy()
 }
 
 #[test]
@@ -164,16 +165,18 @@ fn some_test_nodes_stand_for_all_and_do_not_depend_on_the_rows() {
     splits.splits = vec![splits.splits[0].clone(); 8];
     let x = features(12, x);
     let all =
-        LogisticCv { test_nodes: None, train_nodes: None }.classify(&x, &labels, &splits, Seed(0)).unwrap();
+        LogisticCv { test_nodes: None, train_nodes: None }.predict(&x, &labels, &splits, Seed(0)).unwrap().accuracy();
     assert!(all.std < 1e-9);
     let some = LogisticCv { test_nodes: Some(500), train_nodes: None }
-        .classify(&x, &labels, &splits, Seed(0))
-        .unwrap();
+        .predict(&x, &labels, &splits, Seed(0))
+        .unwrap()
+        .accuracy();
     assert!(some.std > 0.0 && (some.mean - all.mean).abs() < 2.0, "{} {}", some.mean, all.mean);
     assert_eq!(
         LogisticCv { test_nodes: Some(9999), train_nodes: Some(9999) }
-            .classify(&x, &labels, &splits, Seed(0))
-            .unwrap(),
+            .predict(&x, &labels, &splits, Seed(0))
+            .unwrap()
+            .accuracy(),
         all
     );
     let drawn = |key| {

@@ -1,0 +1,80 @@
+//! Gradient descent: neighbours attract each other, all rows repel each other.
+
+use super::affinity::Affinity;
+use super::cells::repulsion;
+use crate::guard::still_wanted;
+use crate::random::normal;
+use crate::{Result, Seed};
+use rayon::prelude::*;
+
+/// At first, attraction counts this many times, so that groups find each other while all rows are close.
+const EARLY: (usize, f32) = (250, 12.0);
+/// Then so many steps follow.
+const LATE: (usize, f32) = (500, 1.0);
+/// The spread of the first places.
+const START: f32 = 1e-4;
+/// No step of a row is longer.
+const LONGEST: f32 = 5.0;
+
+/// A row on its way.
+struct Walker {
+    step: [f32; 2],
+    /// Steps grow along axes on which they keep their direction, and shrink on others (Jacobs, 1988).
+    gain: [f32; 2],
+}
+
+/// The places where the rows come to rest, centred.
+pub(super) fn descend(start: Vec<[f32; 2]>, affinity: &Affinity) -> Result<Vec<[f32; 2]>> {
+    let mut places = beginning(start);
+    let mut walkers: Vec<Walker> = places.iter().map(|_| Walker { step: [0.0; 2], gain: [1.0; 2] }).collect();
+    for ((steps, exaggeration), momentum) in [(EARLY, 0.5), (LATE, 0.8)] {
+        let rate = places.len() as f32 / exaggeration;
+        for _ in 0..steps {
+            still_wanted()?;
+            let (push, sum) = repulsion(&places);
+            let inverse = if sum > 0.0 { (1.0 / sum) as f32 } else { 0.0 };
+            walkers.par_iter_mut().enumerate().for_each(|(row, walker)| {
+                let pull = affinity.pull(row, &places);
+                walker.take([0, 1].map(|axis| exaggeration * pull[axis] + inverse * push[row][axis]), momentum, rate);
+            });
+            for (place, walker) in places.iter_mut().zip(&walkers) {
+                (0..2).for_each(|axis| place[axis] += walker.step[axis]);
+            }
+        }
+    }
+    centre(&mut places);
+    Ok(places)
+}
+
+impl Walker {
+    fn take(&mut self, force: [f32; 2], momentum: f32, rate: f32) {
+        for axis in 0..2 {
+            let is_ahead = (force[axis] > 0.0) == (self.step[axis] > 0.0);
+            let gain = if is_ahead { self.gain[axis] + 0.2 } else { self.gain[axis] * 0.8 };
+            self.gain[axis] = gain.max(0.01);
+            self.step[axis] = momentum * self.step[axis] + rate * self.gain[axis] * force[axis];
+        }
+        let length = (self.step[0] * self.step[0] + self.step[1] * self.step[1]).sqrt();
+        if length > LONGEST {
+            self.step = self.step.map(|step| step * LONGEST / length);
+        }
+    }
+}
+
+/// Centred places of a small spread, no two of them the same.
+fn beginning(mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+    centre(&mut places);
+    let squares = places.iter().map(|place| (place[0] as f64).powi(2)).sum::<f64>();
+    let spread = (squares / places.len().max(1) as f64).sqrt();
+    let scale = if spread > 1e-6 { START / spread as f32 } else { 0.0 };
+    let mut rng = Seed(0).stream("map");
+    let mut near = |x: f32| x * scale + 0.01 * START * normal(&mut rng);
+    places.into_iter().map(|[x, y]| [near(x), near(y)]).collect()
+}
+
+fn centre(places: &mut [[f32; 2]]) {
+    for axis in 0..2 {
+        let mean = places.iter().map(|place| place[axis] as f64).sum::<f64>() / places.len().max(1) as f64;
+        places.iter_mut().for_each(|place| place[axis] = (place[axis] as f64 - mean) as f32);
+    }
+}
