@@ -2,7 +2,7 @@
 
 use super::induced::Induced;
 use super::{Batch, Sampler};
-use crate::{Error, Features, Partition, Result};
+use crate::{Error, Partition, Result};
 use rand::seq::SliceRandom;
 use std::ops::Range;
 use xxhash_rust::xxh3::Xxh3;
@@ -70,10 +70,6 @@ impl Sampler for ClusterGcn<'_> {
 
     fn batch(&self, step: usize) -> Result<Batch<'_>> {
         self.induced.batch(self.nodes(step), step, None)
-    }
-
-    fn fixed(&self) -> Option<&Features> {
-        None
     }
 
     fn fingerprint(&self, hash: &mut Xxh3) {

@@ -9,7 +9,7 @@ pub use draw::SaintSampler;
 
 use super::induced::Induced;
 use super::{Batch, Sampler};
-use crate::{Error, Features, Result};
+use crate::{Error, Result};
 use draw::Draw;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
@@ -101,10 +101,6 @@ impl Sampler for SaintBatches<'_> {
         let weights =
             self.counts.as_ref().map(|counts| nodes.iter().map(|&node| counts.weight(node)).collect());
         Ok(Batch { weights, ..self.induced.batch(nodes, step, self.counts.as_ref())? })
-    }
-
-    fn fixed(&self) -> Option<&Features> {
-        None
     }
 
     fn fingerprint(&self, hash: &mut Xxh3) {

@@ -7,7 +7,7 @@ use crate::terminal::grouped;
 use structcomp::evaluate::{ByControl, Diagnostics, LinkScore, Verdict};
 use structcomp::map::{Map, sample};
 use structcomp::pipeline::Solution;
-use structcomp::{Budget, Dataset, Dense, Features, Fitted, Result, Stop};
+use structcomp::{Budget, Dataset, Dense, Features, Fitted, Result};
 use structcomp_reproduce::{ClassTable, PageMap, RunPage};
 
 /// The map of some or all nodes.
@@ -177,24 +177,15 @@ fn making(report: &RunReport, fitted: &Fitted) -> Vec<String> {
     }
     let (done, planned) = (fitted.losses.len(), report.model.epochs);
     let each = 1e3 * report.train.seconds_per_epoch;
-    let why = match (report.model.stop, report.model.patience, fitted.settled.last()) {
+    let why = match report.model.patience {
         _ if done == planned => "all that were planned".to_owned(),
-        (_, Some(patience), _) if lowest(&fitted.losses) + patience < done => {
+        Some(patience) if !fitted.interrupted => {
             format!("as the loss had not fallen for {patience} epochs")
         }
-        (Stop::Auto, _, Some(settled)) => format!(
-            "of at most {}, as the measure that stops training without labels had come to {settled:.2}",
-            grouped(planned)
-        ),
-        _ => format!("of at most {}", grouped(planned)),
+        _ => format!("of {} planned: it was interrupted", grouped(planned)),
     };
     let epochs = if done == 1 { "1 epoch".into() } else { format!("{} epochs", grouped(done)) };
     vec![format!("Trained for {epochs}, {why}; {each:.1} ms per epoch.")]
-}
-
-/// The epoch of the lowest loss.
-fn lowest(losses: &[f64]) -> usize {
-    (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap_or(0)
 }
 
 /// Names and values.
