@@ -4,7 +4,7 @@ use crate::terminal::{Lines, grouped};
 use anyhow::Result;
 use serde::Serialize;
 use structcomp::pipeline::Solution;
-use structcomp::{Dataset, Fitted, Mode, Quality};
+use structcomp::{Dataset, Fitted, Mode, Quality, Saint, StructComp, Zoom};
 
 /// The clusters in numbers.
 #[derive(Serialize)]
@@ -20,6 +20,13 @@ pub(super) struct ClusterReport {
 #[derive(Serialize)]
 pub(super) struct EpochReport {
     mode: Mode,
+    /// Settings of the mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    batch_clusters: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saint: Option<Saint>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zoom: Option<Zoom>,
     pub(super) epochs: usize,
     loss_first: Option<f64>,
     loss_last: Option<f64>,
@@ -71,8 +78,12 @@ impl ClusterReport {
 impl EpochReport {
     pub(super) fn of(fitted: &Fitted) -> Self {
         let losses = &fitted.losses;
+        let StructComp { mode, batch_clusters, saint, zoom, .. } = fitted.settings;
         Self {
-            mode: fitted.settings.mode,
+            mode,
+            batch_clusters,
+            saint: (mode == Mode::Graphsaint).then_some(saint),
+            zoom: (mode == Mode::Graphzoom).then_some(zoom),
             epochs: losses.len(),
             loss_first: losses.first().copied(),
             loss_last: losses.last().copied(),

@@ -70,6 +70,20 @@ train demo --out m.safetensors --mode full --clusters 9
 train demo --out m.safetensors --mode full --drop-edges 0.1,1
 train demo --out m.safetensors --mode full --drop-edges 0.1,0.2,0.3
 train demo --out m.safetensors --drop-edges 0.1
+train demo --out m.safetensors --batch-clusters 5
+train demo --out m.safetensors --model sce --mode cluster-gcn -k 9 --batch-clusters 0
+train demo --out m.safetensors --model sce --mode cluster-gcn -k 9 --batch-clusters 10
+train demo --out m.safetensors --model sce --mode full --sampler edge
+train demo --out m.safetensors --model sce --mode graphsaint --clusters 9
+train demo --out m.safetensors --model sce --mode graphsaint --sampler tree
+train demo --out m.safetensors --model sce --mode graphsaint --walk-length 0
+train demo --out m.safetensors --model sce --mode graphsaint --budget 0
+train demo --out m.safetensors --model sce --mode graphsaint --budget 2709
+train demo --out m.safetensors --model sce --mode graphsaint --sampler edge --budget 9999
+train demo --out m.safetensors --model sce --mode graphsaint --batches 0
+train demo --out m.safetensors --model sce --mode graphsaint --encoder ssgc
+train demo --out m.safetensors --model sce --mode graphzoom --levels 0
+train demo --out m.safetensors --mode graphzoom
 train demo --out m.safetensors --hidden 0
 train demo --out m.safetensors --layers 0
 train demo --out m.safetensors --lr 0
@@ -97,6 +111,7 @@ run --links=many
 run --checkpoint-every 2
 run --resume
 run --mode full --diagnostics
+run --mode cluster-gcn --model sce --diagnostics
 run --mode full --random-clusters
 
 embed

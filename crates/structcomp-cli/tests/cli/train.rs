@@ -35,6 +35,26 @@ fn a_stand_in_is_part_of_the_model() {
 }
 
 #[test]
+fn every_mode_trains_and_its_model_embeds() {
+    let folder = folder();
+    let settings = "--model cca-ssg --preset none --epochs 2 --hidden 6 --seed 3";
+    for (mode, setting, value) in [
+        ("cluster-gcn -k 30 --batch-clusters 7", "batch_clusters", Value::from(7)),
+        ("graphsaint --sampler node --budget 900 --coverage 5", "saint", Value::Null),
+        ("graphzoom --levels 1 --fusion-neighbors 0", "zoom", Value::Null),
+    ] {
+        line(folder.path(), &format!("run --runs 2 --out r --mode {mode} {settings}"));
+        let report = json(folder.path(), &format!("train demo --out m.safetensors --mode {mode} {settings}"));
+        assert_eq!(report["train"]["mode"], mode.split(' ').next().unwrap());
+        let found = &report["train"][setting];
+        assert!(found.is_object() || *found == value, "{found}");
+        assert!(read(folder.path(), "m.safetensors") == read(folder.path(), "r/weights.safetensors"));
+        line(folder.path(), "embed demo --weights m.safetensors --out z.npy");
+        assert!(read(folder.path(), "z.npy") == read(folder.path(), "r/embedding.npy"));
+    }
+}
+
+#[test]
 fn flags_become_settings() {
     let folder = folder();
     let args = "train demo --out m.safetensors --mode full --model grace --preset none --epochs 1 --hidden 6 --layers 2 \

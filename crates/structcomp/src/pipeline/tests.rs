@@ -188,10 +188,34 @@ fn modes_resume_and_take_any_number_of_threads() {
         let resume = || Hooks { resume: Some(checkpoint.clone()), ..Hooks::default() };
         let resumed = settings.fit_with(&data, resume()).unwrap();
         assert_eq!((&resumed.encoder, &resumed.losses), (&whole.encoder, &whole.losses), "{mode:?} {name}");
+        let saint = Saint { budget: Some(13), ..Saint::default() };
+        if mode == Mode::Graphsaint {
+            let error = StructComp { saint, ..settings.clone() }.fit_with(&data, resume()).unwrap_err();
+            assert!(error.to_string().contains("checkpoint of another run"), "{error}");
+        }
         let other = if mode == Mode::Graphsaint { Mode::Full } else { Mode::Graphsaint };
         let error = StructComp { mode: other, ..settings }.fit_with(&data, resume()).unwrap_err().to_string();
         assert!(error.contains("checkpoint of another run"), "{error}");
     }
+}
+
+#[test]
+fn graphzoom_refines_what_it_embeds_on_the_coarse_graph() {
+    let data = small(1);
+    let settings = StructComp { mode: Mode::Graphzoom, ..settings("cca-ssg") };
+    let fitted = settings.fit(&data).unwrap();
+    let coarse = settings.zoom.coarsen(&data.graph, data.features.as_ref().unwrap(), settings.seed).unwrap();
+    assert_eq!(fitted.partition.as_ref(), Some(&coarse.partition));
+    assert!(coarse.graph.nodes() < 120);
+    let rows = fitted.encoder.layers().unwrap().embed(&coarse.graph, &coarse.features).unwrap();
+    let mut refined = Vec::new();
+    let keep = |rows: &[f32]| {
+        refined.extend_from_slice(rows);
+        Ok(())
+    };
+    coarse.refine(rows.values(), 6, keep).unwrap();
+    assert_eq!(fitted.embed(&data).unwrap().values(), refined);
+    assert!(fitted.on_random_clusters(&data).is_err() && fitted.diagnostics(&data).is_err());
 }
 
 #[test]
@@ -227,6 +251,12 @@ fn clusters_of_the_caller_are_used_and_checked() {
     assert_eq!(given(own.clone()).unwrap().partition, Some(own));
     let error = given(Partition::new(vec![0, 1]).unwrap()).unwrap_err().to_string();
     assert!(error.contains("2 nodes, but the graph has 120"), "{error}");
+    for mode in [Mode::Full, Mode::Graphsaint, Mode::Graphzoom] {
+        let own = Partition::new((0..120).map(|node| node / 3).collect()).unwrap();
+        let hooks = Hooks { partition: Some(own), ..Hooks::default() };
+        let error = StructComp { mode, ..settings("sce") }.fit_with(&data, hooks).unwrap_err().to_string();
+        assert!(error.starts_with("clusters are given, but the mode"), "{error}");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl<'a> Induced<'a> {
         &self,
         nodes: Vec<u32>,
         step: usize,
-        counts: Option<&Counts>,
+        counts: Option<&Counts<'_>>,
     ) -> Result<Batch<'static>> {
         let Self { sampling, graph, seed, .. } = self;
         let matrix = |among: Among| match counts {

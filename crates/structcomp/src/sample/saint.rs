@@ -60,7 +60,7 @@ pub(super) struct SaintBatches<'a> {
     saint: Saint,
     draw: Draw<'a>,
     /// None where batches are taken as they are.
-    counts: Option<Counts>,
+    counts: Option<Counts<'a>>,
     batches: usize,
 }
 
@@ -86,7 +86,7 @@ impl<'a> SaintBatches<'a> {
             }
         };
         let nodes = induced.graph.nodes() as f64;
-        let batches = saint.batches.unwrap_or((nodes / size.max(1.0)).ceil() as usize);
+        let batches = saint.batches.unwrap_or((nodes / size.max(1.0)).ceil().max(1.0) as usize);
         Ok(Self { induced, saint, draw, counts, batches })
     }
 }

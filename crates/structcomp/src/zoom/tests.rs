@@ -92,7 +92,9 @@ fn features_are_fused_by_distance_within_regions() {
 /// A level is the mapping that the affinities of smoothed vectors give, and HᵀAH without its diagonal.
 #[test]
 fn a_level_is_what_dense_matrices_say() {
-    let (graph, _) = small();
+    // A weighted one.
+    let (graph, x) = small();
+    let graph = fusion::fused(&graph, &x, &Partition::new(vec![0; NODES]).unwrap(), 1).unwrap();
     let stream = || Seed(4).stream_at("graphzoom", 0);
     let a = dense(&graph);
     let f = filter(&a);

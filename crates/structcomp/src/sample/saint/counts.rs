@@ -1,7 +1,7 @@
 //! How likely nodes and edges are to be in a batch, counted in samples that are not trained on.
 
 use super::draw::Draw;
-use crate::{Budget, Result};
+use crate::{Budget, Graph, Result};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 ///
 /// One is added to every count, for the batch at hand: without it, an edge that no sample had would have an infinite
 /// weight.
-pub(in crate::sample) struct Counts {
-    offsets: Vec<u64>,
+pub(in crate::sample) struct Counts<'a> {
+    graph: &'a Graph,
     samples: u32,
     nodes: Vec<AtomicU32>,
     edges: Vec<AtomicU32>,
@@ -19,9 +19,9 @@ pub(in crate::sample) struct Counts {
 /// Samples that are counted at once.
 const ROUND: usize = 16;
 
-impl Counts {
+impl<'a> Counts<'a> {
     /// Counts until samples have `coverage` times as many nodes as the graph.
-    pub(super) fn new(draw: &Draw, coverage: usize) -> Result<Self> {
+    pub(super) fn new(draw: &Draw<'a>, coverage: usize) -> Result<Self> {
         let graph = draw.graph;
         let (nodes, entries) = (graph.nodes(), graph.targets().len());
         Budget::default().check_items(
@@ -30,12 +30,7 @@ impl Counts {
             4,
         )?;
         let zeros = |count: usize| (0..count).map(|_| AtomicU32::new(0)).collect();
-        let counts = Self {
-            offsets: graph.offsets().to_vec(),
-            samples: 0,
-            nodes: zeros(nodes),
-            edges: zeros(entries),
-        };
+        let counts = Self { graph, samples: 0, nodes: zeros(nodes), edges: zeros(entries) };
         let (mut samples, mut seen) = (0, 0);
         while seen < coverage * nodes {
             seen += (samples..samples + ROUND)
@@ -53,8 +48,8 @@ impl Counts {
         sample.iter().for_each(|&node| mark[node as usize] = true);
         for &node in &sample {
             self.nodes[node as usize].fetch_add(1, Relaxed);
-            let edges = &self.edges[self.offsets[node as usize] as usize..];
-            for (count, &other) in edges.iter().zip(draw.graph.neighbors(node)) {
+            let edges = &self.edges[self.graph.offsets()[node as usize] as usize..];
+            for (count, &other) in edges.iter().zip(self.graph.neighbors(node)) {
                 if mark[other as usize] {
                     count.fetch_add(1, Relaxed);
                 }
@@ -80,7 +75,7 @@ impl Counts {
     /// What an entry of Â counts where it is sampled, so that what a sampled node hears is on average what it hears in the
     /// whole graph: one over the probability that a batch that has the node also has its neighbour at this place.
     pub(in crate::sample) fn factor(&self, node: u32, place: usize) -> f32 {
-        let entry = self.offsets[node as usize] as usize + place;
+        let entry = self.graph.offsets()[node as usize] as usize + place;
         (with_this(&self.nodes[node as usize]) / with_this(&self.edges[entry])) as f32
     }
 }
