@@ -23,6 +23,7 @@ pub mod pipeline;
 mod plan;
 mod prepare;
 pub mod preset;
+mod progress;
 #[cfg(test)]
 mod properties;
 pub mod random;
@@ -47,5 +48,6 @@ pub use pipeline::{Fitted, Hooks, Mode, NewNodes, Stage, StructComp};
 pub use plan::{Stop, Training};
 pub use prepare::{FeatureNorm, Prepare, StandIn};
 pub use preset::Preset;
+pub use progress::{Steps, watch};
 pub use random::Seed;
 pub use train::{Epoch, Trainer};

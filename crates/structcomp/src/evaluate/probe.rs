@@ -8,7 +8,7 @@ use super::logistic::{Classifier, count_right};
 use super::{Accuracy, LogisticCv, SplitNodes, over_splits};
 use crate::nn::Initial;
 use crate::random::mix;
-use crate::{Error, Features, Labels, Result, Seed, SplitSet};
+use crate::{Error, Features, Labels, Result, Seed, SplitSet, progress};
 use fit::ProbeTraining;
 use serde::{Deserialize, Serialize};
 
@@ -184,7 +184,12 @@ impl Probe {
 }
 
 fn logistic(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Accuracy> {
-    let fit = |nodes: SplitNodes| Ok((Classifier::fit(x, &nodes.train, c)?, nodes.test));
+    progress::steps_of_part(splits.splits.len());
+    let fit = |nodes: SplitNodes| {
+        let fitted = Classifier::fit(x, &nodes.train, c)?;
+        progress::step();
+        Ok((fitted, nodes.test))
+    };
     let fitted = over_splits(x, labels, splits, fit)?;
     let right = count_right(x, &fitted).into_iter().zip(&fitted);
     let share = |(right, (_, test)): (usize, &(_, Vec<_>))| 100.0 * right as f64 / test.len() as f64;

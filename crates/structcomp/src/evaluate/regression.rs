@@ -14,6 +14,7 @@ mod treatment;
 
 use super::{Accuracy, SplitNodes, over_splits};
 use crate::guard::still_wanted;
+use crate::progress;
 use crate::random::mix;
 use crate::{Features, Labels, Result, Seed, Split, SplitSet};
 use rayon::prelude::*;
@@ -61,9 +62,11 @@ impl LogisticCv {
             draw(&mut nodes.train, self.train_nodes, train);
         });
         let treated = Treated::of(x, &nodes);
+        progress::steps_of_part(nodes.len());
         let share = nodes.par_iter().map(|SplitNodes { train, test, .. }| {
             still_wanted()?;
             let right = Choice::of(&treated, train).classifier().right(&treated, test);
+            progress::step();
             Ok(100.0 * right as f64 / test.len() as f64)
         });
         Ok(Accuracy::over(share.collect::<Result<_>>()?))
