@@ -16,7 +16,9 @@ def array(value: Any) -> np.ndarray:
         if hasattr(value, step):
             value = getattr(value, step)()
     if np.ma.is_masked(value):
-        raise ValueError(f"an array has {np.ma.count_masked(value)} masked values; fill or drop them")
+        raise ValueError(
+            f"an array has {np.count_nonzero(np.ma.getmaskarray(value))} masked values; fill or drop them"
+        )
     return np.asarray(value)
 
 
@@ -33,6 +35,39 @@ def whole(what: str, value: Any) -> np.ndarray:
         raise ValueError(f"invalid {what}: {numbers.max()} is too large")
     narrow = numbers.dtype.kind == "i" and numbers.dtype.itemsize == 4
     return np.ascontiguousarray(numbers, dtype=np.int32 if narrow else np.int64)
+
+
+def classes(what: str, value: Any) -> np.ndarray:
+    """The class of every node as an integer, negative for none. Names of classes are numbered in order."""
+    if isinstance(value, (list, tuple)) and any(isinstance(each, str) for each in value):
+        value = np.array(value, dtype=object)  # numpy would make a name of NaN
+    found = array(value)
+    if found.dtype.kind == "b":
+        return found.astype(np.int64)
+    if found.dtype.kind not in "OSUT":
+        return whole(what, found)
+    if found.ndim != 1:
+        raise ValueError(f"{what} must have one dimension, not {found.ndim}")
+    names = found.astype(object)
+    # Missing values are None, NaN or pandas.NA, none of which equals itself or is a string.
+    missing = np.array([name is None or name == "" or not _equals_itself(name) for name in names], dtype=bool)
+    if all(isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names[~missing]):
+        numbers = np.full(len(names), -1, np.int64)
+        numbers[~missing] = names[~missing].astype(np.int64)
+        return numbers
+    if not all(isinstance(name, (str, bytes)) for name in names[~missing]):
+        raise ValueError(f"{what} must be integers or names of classes")
+    codes = np.full(len(names), -1, np.int64)
+    codes[~missing] = np.unique(names[~missing].astype(str), return_inverse=True)[1]
+    return codes
+
+
+def _equals_itself(value: Any) -> bool:
+    """Whether a value is not missing."""
+    try:
+        return bool(value == value)
+    except TypeError:  # pandas.NA
+        return False
 
 
 def single(what: str, value: Any) -> np.ndarray:

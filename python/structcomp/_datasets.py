@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
@@ -154,7 +155,26 @@ def load_dataset(
 
 
 def generate(
-    name: str = "demo", *, random_state: Any = 0, n_threads: Optional[int] = None, **parameters: Any
+    name: str = "demo",
+    *,
+    nodes: Optional[int] = None,
+    edges: Optional[int] = None,
+    classes: Optional[int] = None,
+    class_skew: Optional[float] = None,
+    features: Optional[Mapping[str, Any]] = None,
+    homophily: Optional[float] = None,
+    feature_noise: Optional[float] = None,
+    group_signal: Optional[float] = None,
+    overlap: Optional[float] = None,
+    isolated: Optional[int] = None,
+    degree_exponent: Optional[float] = None,
+    max_degree: Optional[int] = None,
+    community: Optional[int] = None,
+    community_share: Optional[float] = None,
+    group_share: Optional[float] = None,
+    unlabelled: Optional[float] = None,
+    random_state: Any = 0,
+    n_threads: Optional[int] = None,
 ) -> Dataset:
     """Generate a synthetic graph with features and labels.
 
@@ -162,15 +182,23 @@ def generate(
     ----------
     name : str
         ``"demo"``, ``"synthetic-arxiv"``, ``"synthetic-products"`` or ``"synthetic-papers100m"``.
+    nodes, edges, classes, isolated, max_degree, community : int, optional
+        Numbers of nodes, edges, classes and isolated nodes, the highest degree, and the size of a community.
+    features : dict, optional
+        ``{"kind": "gaussian", "width": d}`` or ``{"kind": "words", "vocabulary": d, "per_node": words}``.
+    homophily : float, optional
+        Share of edges within a class.
+    class_skew, degree_exponent : float, optional
+        How uneven the sizes of classes and the degrees are.
+    feature_noise, group_signal, overlap : float, optional
+        How much of the features tells nothing about the class, or about a part of it; and the share of
+        communities that look like another class.
+    community_share, group_share, unlabelled : float, optional
+        Shares of edges within a community and within a group of communities, and of nodes without a label.
     random_state : int, optional
         Seed.
     n_threads : int, optional
         Number of threads; one per core by default.
-    **parameters
-        Settings to change: nodes, edges, classes, class_skew, features, homophily, feature_noise,
-        group_signal, overlap, isolated, degree_exponent, max_degree, community, community_share,
-        group_share, unlabelled. `features` is ``{"kind": "gaussian", "width": d}`` or
-        ``{"kind": "words", "vocabulary": d, "per_node": words}``.
 
     Returns
     -------
@@ -182,7 +210,10 @@ def generate(
     >>> generate(nodes=500, edges=1500, features={"kind": "gaussian", "width": 8})
     Dataset('demo', nodes=500, edges=1502, features=8, synthetic)
     """
-    made = _native.generate(name, as_json(parameters), seed_of(random_state), n_threads=n_threads)
+    given = {setting: value for setting, value in locals().items() if value is not None}
+    for ours in ("name", "random_state", "n_threads"):
+        given.pop(ours, None)
+    made = _native.generate(name, as_json(given), seed_of(random_state), n_threads=n_threads)
     return _dataset(made)
 
 

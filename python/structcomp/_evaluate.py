@@ -9,7 +9,7 @@ from typing import Any, Optional
 import numpy as np
 
 from . import _native
-from ._arrays import array, seed_of, whole
+from ._arrays import array, classes, seed_of, whole
 from ._features import as_features
 from ._graphs import as_graph
 from ._inputs import graph_and_features
@@ -34,7 +34,7 @@ def quality(
     clusters : array of shape (n,)
         The cluster of every node, from any method.
     y : array of shape (n,), optional
-        The class of every node, negative for none; adds the purity.
+        The class of every node, as in `evaluate`; adds the purity.
     hops : int
         Number of hops of the gap; it is estimated for more than two.
     random_state : int, optional
@@ -55,7 +55,7 @@ def quality(
     1.0
     """
     clusters = whole("clusters", clusters)
-    labels = None if y is None else whole("labels", y)
+    labels = None if y is None else classes("labels", y)
     graph, seed = as_graph(adjacency, len(clusters), n_threads=n_threads), seed_of(random_state)
     measures: dict[str, Any] = json.loads(
         _native.quality(graph, clusters, labels=labels, hops=hops, seed=seed, n_threads=n_threads)
@@ -127,7 +127,7 @@ def evaluate(
     embedding : array or sparse matrix of shape (n, d)
         One row per node.
     y : array of shape (n,)
-        The class of every node, negative for none.
+        The class of every node: integers, negative for none, or names, where missing values mean none.
     splits : str, path or list
         ``"random20"`` for random splits with 20 training nodes per class, as in the paper; a file with the
         training nodes of one split per line; or a list of ``(train, test)`` or ``(train, validation, test)``,
@@ -158,7 +158,7 @@ def evaluate(
     100.0
     """
     features = as_features(embedding, n_threads=n_threads, what="the embedding")
-    labels, seed = whole("labels", y), seed_of(random_state)
+    labels, seed = classes("labels", y), seed_of(random_state)
     given: dict[str, Any] = {}
     if isinstance(splits, (str, os.PathLike)):
         if splits != "random20":

@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from ._arrays import array, single, whole
-from ._graphs import table_stream
+from ._graphs import collected, table_stream
 from ._native import Features, table
 
 
@@ -76,6 +76,7 @@ def as_features(x: Any, *, n_threads: Optional[int] = None, what: str = "X") -> 
 
 def matrix(x: Any, *, n_threads: Optional[int] = None, what: str = "X") -> np.ndarray:
     """An array or a table as a numpy array."""
+    x = collected(x)
     is_table = hasattr(x, "columns") or not hasattr(x, "__array__")
     if is_table and not _of_numpy(x) and (stream := table_stream(x)) is not None:
         return table(stream[0], what, n_columns=stream[1], n_threads=n_threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Optional
 
 import numpy as np
@@ -18,7 +19,8 @@ def as_graph(
     """Convert an object to a checked, undirected graph.
 
     Duplicate edges and self-loops are dropped, and directed edges become undirected; `Graph.repairs` counts
-    them. Values other than one are edge weights and must not be negative; zeros are not edges.
+    them. Values other than one are edge weights and must not be negative; zeros are not edges. Of an edge
+    that is listed twice, the largest weight is kept; entries of a matrix in the same place are added.
 
     Parameters
     ----------
@@ -29,10 +31,12 @@ def as_graph(
         - an integer array of shape (2, m), an edge index, or of shape (m, 2), a list of edges;
         - a tuple ``(sources, targets)`` of two vectors;
         - a tuple ``(indptr, indices, weights)`` of compressed rows, where weights may be None;
-        - a PyG ``Data``, a DGL graph, or a networkx graph, whose nodes are numbered in its own order;
+        - a PyG ``Data``, with its ``edge_weight``, or else an ``edge_attr`` of one number per edge, as edge
+          weights; a DGL graph, with its ``edata["weight"]`` or ``edata["w"]``; or a networkx graph, whose
+          nodes are numbered in its own order;
         - a sparse torch tensor;
-        - a table of pandas, polars, pyarrow, duckdb or anything else with ``__arrow_c_stream__``: two columns
-          with the ends of the edges, and an optional third column of weights;
+        - a table of pandas, polars (also lazy), pyarrow, duckdb or anything else with ``__arrow_c_stream__``:
+          two columns with the ends of the edges, and an optional third column of weights;
         - a path, or the name of a dataset;
         - a `Graph`, which is returned as it is.
 
@@ -86,9 +90,10 @@ def graph_of(
 
 def _converted(a: Any, n_nodes: Optional[int], n_threads: Optional[int], ids: Optional[np.ndarray]) -> Graph:
     refuse_several_types(a)
+    a = collected(a)
     if hasattr(a, "ndata") and hasattr(a, "num_nodes"):  # DGL
         sources, targets = a.edges()
-        return _edges(sources, targets, None, int(a.num_nodes()), n_threads)
+        return _edges(sources, targets, _dgl_weights(a), int(a.num_nodes()), n_threads)
     if hasattr(a, "number_of_nodes") and hasattr(a, "is_directed"):  # networkx
         return _networkx(a, n_threads)
     if hasattr(a, "edge_index") or hasattr(a, "adj_t"):  # PyG
@@ -178,8 +183,14 @@ def _scipy(a: Any, n_threads: Optional[int]) -> Graph:
     if a.format in ("csr", "csc"):
         return _compressed(a.indptr, a.indices, a.data, n_threads)
     a = a.tocoo()
-    sources, targets = whole("edges", a.row), whole("edges", a.col)
-    return Graph.from_edges(sources, targets, _weights(a.data), a.shape[0], added=True, n_threads=n_threads)
+    return _entries(a.row, a.col, a.data, a.shape[0], n_threads)
+
+
+def _entries(rows: Any, columns: Any, values: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
+    """The graph of the entries of a matrix, where those in one place are added."""
+    rows, columns = whole("edges", rows), whole("edges", columns)
+    values = np.ones(len(rows), np.float32) if values is None else _weights(values)
+    return Graph.from_edges(rows, columns, values, n_nodes, added=True, n_threads=n_threads)
 
 
 def _networkx(a: Any, n_threads: Optional[int]) -> Graph:
@@ -201,11 +212,40 @@ def _pyg(a: Any, n_nodes: Optional[int], n_threads: Optional[int]) -> Graph:
         if not hasattr(adj_t, "coo"):
             return graph_of(adj_t, n_nodes, n_threads)
         targets, sources, weights = adj_t.coo()
-        return _edges(sources, targets, weights, n_nodes, n_threads)
+        return _entries(sources, targets, weights, n_nodes, n_threads)
     edge_index = array(edge_index)
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise ValueError(f"edge_index must have shape (2, m), not {edge_index.shape}")
-    return _edges(edge_index[0], edge_index[1], getattr(a, "edge_weight", None), n_nodes, n_threads)
+    return _edges(edge_index[0], edge_index[1], _pyg_weights(a), n_nodes, n_threads)
+
+
+def _pyg_weights(a: Any) -> Any:
+    """`edge_weight`, or else `edge_attr` if it has one number per edge."""
+    weights = getattr(a, "edge_weight", None)
+    if weights is not None or getattr(a, "edge_attr", None) is None:
+        return weights
+    attributes = _column(a.edge_attr)
+    if attributes.ndim == 1 and attributes.dtype.kind in "fiub":
+        return attributes
+    warnings.warn(
+        f"edge_attr has the shape {attributes.shape}, so it is not read; weights have one number per edge",
+        UserWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+def _dgl_weights(a: Any) -> Any:
+    """The edge weights of a DGL graph, under the names that its own functions and examples use."""
+    data = getattr(a, "edata", {})
+    found = next((data[name] for name in ("weight", "w", "edge_weight") if name in data), None)
+    return None if found is None else _column(found)
+
+
+def _column(values: Any) -> np.ndarray:
+    """A vector, also if it is given as a matrix of one column."""
+    numbers = array(values)
+    return numbers[:, 0] if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
 
 
 def _edges(
@@ -263,6 +303,12 @@ def table_stream(table: Any) -> Optional[tuple[Any, Optional[int]]]:
         return None
     # After its columns, pandas streams its index.
     return stream, len(table.columns) if hasattr(table, "columns") else None
+
+
+def collected(table: Any) -> Any:
+    """The table that a lazy one of polars stands for; anything else as it is."""
+    lazy = hasattr(table, "collect_schema") and not hasattr(table, "shape")
+    return table.collect() if lazy else table
 
 
 def _table_columns(table: Any) -> Optional[dict[Any, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from ._arrays import array
 from ._datasets import Dataset, load_dataset
 from ._features import as_features, matrix
-from ._graphs import graph_of, refuse_several_types
+from ._graphs import collected, graph_of, refuse_several_types
 from ._names import checked_ids, counts, index_of
 from ._native import Features, Graph
 
@@ -48,6 +48,7 @@ def graph_and_features(X: Any, adjacency: Any, n_threads: Optional[int] = None, 
     """
     if isinstance(X, (str, os.PathLike)):
         X = load_dataset(X, n_threads=n_threads)
+    X = collected(X)
     refuse_several_types(X)
     name, graph = "", adjacency
     if isinstance(X, Dataset):
@@ -60,7 +61,7 @@ def graph_and_features(X: Any, adjacency: Any, n_threads: Optional[int] = None, 
         graph, X = X, None
     graph = graph if adjacency is None else adjacency
     names = index_of(X) if ids is None else checked_ids(ids)
-    if X is not None and not hasattr(X, "shape"):
+    if X is not None and not hasattr(X, "shape") and not isinstance(X, Features):
         X = matrix(X, n_threads=n_threads)
     features = None if X is None else as_features(X, n_threads=n_threads)
     if graph is None:
@@ -84,6 +85,12 @@ def has_graph(X: Any) -> bool:
     """Whether X is an object that holds a graph."""
     ours = isinstance(X, (str, os.PathLike, Dataset, Graph))
     return ours or any(hasattr(X, name) for name in ("edge_index", "adj_t", "ndata", "number_of_nodes"))
+
+
+def rows_of(X: Any, ids: Any, graph: Graph) -> bool:
+    """Whether the rows of X have ids that say which nodes of a graph they are."""
+    names = index_of(X) if ids is None else checked_ids(ids)
+    return names is not None and graph.ids is not None and not (counts(names) and isinstance(graph.ids, list))
 
 
 def complete(call: str, X: Any, adjacency: Any, n_threads: Optional[int]) -> tuple[Graph, Features]:

@@ -84,10 +84,11 @@ def places(values: np.ndarray, ids: np.ndarray) -> np.ndarray:
         raise ValueError("ids must be distinct")
     known = np.unique(found[found >= 0]).size
     if 2 * known < min(distinct, len(ids)):
-        example = values[np.argmin(found)]
+        # As Python's own integers, which numpy would show as np.int64(30).
+        example, other = values[[np.argmin(found)]].tolist()[0], ids[:1].tolist()[0]
         raise ValueError(
             f"only {known} of the {distinct} ids in the edges, such as {example!r}, are among the {len(ids)} "
-            f"ids of the nodes, such as {ids[0]!r}; do both use the same ids? To go by the order of rows "
+            f"ids of the nodes, such as {other!r}; do both use the same ids? To go by the order of rows "
             "instead, use X.reset_index(drop=True)"
         )
     return found

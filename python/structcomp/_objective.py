@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
@@ -71,6 +72,19 @@ class Objective:
             raise ValueError(f"the gradients have shapes {shapes}, but the views have {wanted}")
         return float(loss), gradients
 
+    def _started(self, learning_rate: float, weight_decay: float) -> Objective:
+        """The objective for one training: with a copy of the module that is trained, if there is one."""
+        function = self.function
+        if not isinstance(function, _Autograd) or not function.has_parameters():
+            return self
+        function = function.started(learning_rate, weight_decay)
+        return Objective(function, views=self.views, projection=self.projection)
+
+    @property
+    def _module(self) -> Any:
+        """The module that is trained with the model, if there is one."""
+        return self.function.function if isinstance(self.function, _Autograd) else None
+
     @property
     def parameters(self) -> dict[str, Any]:
         """Settings of the library."""
@@ -89,7 +103,10 @@ def autograd(function: Callable[..., Any], *, views: int = 2, projection: Option
     Parameters
     ----------
     function : callable
-        Takes one tensor of shape (n_clusters, width) per view and returns the loss as a tensor.
+        Takes one tensor of shape (n_clusters, width) per view and returns the loss as a tensor. If it is a
+        ``torch.nn.Module`` with parameters, every `fit` trains a copy of it with the encoder, by Adam with
+        the same learning rate and weight decay; the estimator then has it as ``module_``. Parameters that a
+        plain function uses are an error.
     views : int
         As in `Objective`.
     projection : int, optional
@@ -118,15 +135,33 @@ def with_model(
     if isinstance(model, str):
         return None, {**parameters, "model": model}
     objective = model if isinstance(model, Objective) else Objective(model)
+    objective = objective._started(parameters["learning_rate"], parameters["weight_decay"])
     return objective, {**parameters, **objective.parameters, "model": "own"}
 
 
 class _Autograd:
     """A class, so that it can be pickled."""
 
+    #: Trains the parameters of the function itself.
+    optimizer: Any = None
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.__name__ = getattr(function, "__name__", "loss")
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+
+    def has_parameters(self) -> bool:
+        """Whether it is a module with parameters to train."""
+        parameters = getattr(self.function, "parameters", None)
+        return callable(parameters) and any(each.requires_grad for each in parameters())
+
+    def started(self, learning_rate: float, weight_decay: float) -> _Autograd:
+        """One with a copy of the module, which is trained."""
+        import torch
+
+        own = _Autograd(copy.deepcopy(self.function))
+        parameters = [each for each in own._parameters() if each.requires_grad]
+        own.optimizer = torch.optim.Adam(parameters, lr=learning_rate, weight_decay=weight_decay)
+        return own
 
     def __call__(self, *views: np.ndarray) -> tuple[float, list[np.ndarray]]:
         import torch
@@ -134,6 +169,36 @@ class _Autograd:
         with torch.enable_grad():
             tensors = [torch.from_numpy(view).requires_grad_() for view in views]
             loss = self.function(*tensors)
-            gradients = torch.autograd.grad(loss, tensors, allow_unused=True)
+            known = {id(each) for each in (*tensors, *(self._parameters() if self.optimizer else ()))}
+            for leaf in _leaves(loss):
+                if id(leaf) not in known:
+                    raise ValueError(
+                        f"the loss has a parameter of shape {tuple(leaf.shape)} that would not be trained; "
+                        "pass the torch.nn.Module that has it to autograd, or call detach() on it"
+                    )
+            for tensor in tensors:
+                tensor.grad = None
+            if self.optimizer is not None:
+                self.optimizer.zero_grad()
+            loss.backward()
+        if self.optimizer is not None:
+            self.optimizer.step()
         zero = [np.zeros_like(view) for view in views]
-        return loss.item(), [z if g is None else g.numpy() for z, g in zip(zero, gradients)]
+        return loss.item(), [z if t.grad is None else t.grad.numpy() for z, t in zip(zero, tensors)]
+
+    def _parameters(self) -> list[Any]:
+        return list(self.function.parameters())  # type: ignore[attr-defined]
+
+
+def _leaves(loss: Any) -> list[Any]:
+    """The tensors whose gradients a loss would add to."""
+    todo, seen, leaves = [loss.grad_fn], set(), []
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves.append(node.variable)
+        todo.extend(following for following, _ in node.next_functions)
+    return leaves

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Optional, Union
 
 import numpy as np
@@ -13,6 +14,7 @@ from ._graphs import as_graph
 from ._inputs import complete, graph_and_features
 from ._native import Model
 from ._objective import Objective, with_model
+from ._parameters import settings
 from ._progress import Callback, progress
 
 
@@ -21,10 +23,13 @@ def partition(
     n_clusters: Optional[int] = None,
     *,
     partitioner: str = "multilevel",
+    imbalance: Optional[float] = None,
+    max_size: Optional[int] = None,
+    refine: Optional[str] = None,
+    per_component: Optional[bool] = None,
     node_weights: Any = None,
     random_state: Any = 0,
     n_threads: Optional[int] = None,
-    **parameters: Any,
 ) -> np.ndarray:
     """Split the nodes of a graph into clusters that cut few edges.
 
@@ -38,14 +43,21 @@ def partition(
         ``"multilevel"``, ``"metis"``, ``"metis-recursive"``, ``"metis-strict"``,
         ``"label-propagation"``, ``"variation-neighborhoods"``, ``"algebraic-jc"``,
         ``"affinity-gs"``, ``"random"``, or the path of a ``.part`` file.
+    imbalance : float, optional
+        How far a cluster may exceed the average size, as a share of it.
+    max_size : int, optional
+        Size of the largest cluster, instead of `imbalance`.
+    refine : str, optional
+        What ``"multilevel"`` minimises: ``"cut"`` (the default), or ``"objective"``, the distance between the
+        graph and its compression.
+    per_component : bool, optional
+        Coarsening methods: whether every component is coarsened on its own, as in the paper.
     node_weights : array of shape (n,), optional
         How much each node counts in the size of its cluster.
     random_state : int, optional
         Seed. The same seed gives the same clusters for any number of threads.
     n_threads : int, optional
         Number of threads; one per core by default.
-    **parameters
-        ``imbalance``, ``max_size``, ``refine`` and ``per_component``, if the method supports them.
 
     Returns
     -------
@@ -61,7 +73,8 @@ def partition(
     >>> bool(len(set(clusters[:3])) == len(set(clusters[3:])) == 1)
     True
     """
-    settings = as_json({**parameters, "partitioner": partitioner, "n_clusters": n_clusters})
+    limits = {"imbalance": imbalance, "max_size": max_size, "per_component": per_component}
+    settings = as_json({**limits, "refine": refine, "partitioner": partitioner, "n_clusters": n_clusters})
     weights = None if node_weights is None else whole("node_weights", node_weights)
     graph, seed = as_graph(adjacency, n_threads=n_threads), seed_of(random_state)
     return _native.partition(graph, settings, seed, node_weights=weights, n_threads=n_threads)
@@ -208,7 +221,60 @@ def train(
     verbose: bool = False,
     random_state: Any = 0,
     n_threads: Optional[int] = None,
-    **parameters: Any,
+    hidden: int = 512,
+    layers: int = 1,
+    epochs: int = 50,
+    learning_rate: float = 1e-3,
+    weight_decay: float = 5e-4,
+    mode: Optional[str] = None,
+    feature_norm: str = "none",
+    stand_in: str = "position",
+    stand_in_width: int = 128,
+    width: Optional[int] = None,
+    directions: Optional[int] = None,
+    draws: Optional[int] = None,
+    weights: Optional[Sequence[float]] = None,
+    encoder: Optional[str] = None,
+    hops: Optional[int] = None,
+    ssgc_alpha: Optional[float] = None,
+    activation: Optional[str] = None,
+    inner_activation: Optional[str] = None,
+    batch_norm: Optional[bool] = None,
+    renormalize: Optional[bool] = None,
+    initial: Optional[str] = None,
+    dropout: Optional[float] = None,
+    optimizer: Optional[str] = None,
+    drop_member: Optional[str] = None,
+    drop_edges: Optional[Sequence[float]] = None,
+    mask_features: Optional[Sequence[float]] = None,
+    patience: Optional[int] = None,
+    batch_clusters: Optional[int] = None,
+    sampler: Optional[str] = None,
+    budget: Optional[int] = None,
+    walk_length: Optional[int] = None,
+    batches: Optional[int] = None,
+    coverage: Optional[int] = None,
+    levels: Optional[int] = None,
+    fusion_neighbors: Optional[int] = None,
+    alpha: Optional[float] = None,
+    lambda_: Optional[float] = None,
+    tau: Optional[float] = None,
+    negatives: Optional[int] = None,
+    positives: Optional[int] = None,
+    batch: Optional[int] = None,
+    roots: Optional[int] = None,
+    reach: Optional[int] = None,
+    laplacian: Optional[bool] = None,
+    coarse: Optional[Mapping[str, Any]] = None,
+    projection: Optional[int] = None,
+    projections: Optional[int] = None,
+    projection_activation: Optional[str] = None,
+    mask: Optional[float] = None,
+    contrast: Optional[str] = None,
+    nearest: Optional[int] = None,
+    ratio: Optional[float] = None,
+    iterations: Optional[int] = None,
+    decay: Optional[float] = None,
 ) -> Model:
     """Fit a model to clusters, or train it on the whole graph or on parts of it.
 
@@ -231,8 +297,8 @@ def train(
         Seed.
     n_threads : int, optional
         Number of threads; one per core by default.
-    **parameters
-        As in `StructComp`: width; hidden, epochs, layers, learning_rate and so on of trained models.
+    hidden, layers, epochs, learning_rate, weight_decay and all others
+        As in `StructComp`.
 
     Returns
     -------
@@ -252,16 +318,17 @@ def train(
     >>> embed(model, data).shape
     (300, 16)
     """
+    parameters = settings(locals())
     graph, features, _, name = graph_and_features(X, adjacency, n_threads)
     if graph is None:
         raise ValueError("the graph is missing; use train(X, adjacency=A)")
     if clusters is None and model == "solved":
         raise ValueError("the solved model needs clusters; pass clusters, or choose another model")
     loss, given = with_model(parameters, model)
-    given = {"mode": "full" if clusters is None else "structcomp", **given}
+    given["mode"] = mode or ("full" if clusters is None else "structcomp")
     given["random_state"] = seed_of(random_state)
     members = None if clusters is None else whole("clusters", clusters)
-    with progress(callback, verbose and model != "solved", given.get("epochs")) as on_epoch:
+    with progress(callback, verbose and model != "solved", epochs) as on_epoch:
         hooks: dict[str, Any] = {"clusters": members, "loss": loss, "on_epoch": on_epoch}
         return _native.fit(features, graph, as_json(given), data=name, n_threads=n_threads, **hooks)
 

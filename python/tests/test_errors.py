@@ -67,9 +67,9 @@ def test_the_graph_is_missing():
         ({"model": 7}, "an objective must be a function, not 7"),
         ({"model": "own"}, "a custom model needs a loss"),
         ({"hidden": 0}, "hidden must be at least 1"),
-        ({"hidden": -1}, "hidden: invalid value: integer `-1`"),
-        ({"hidden": 2.5}, "hidden: invalid type: floating point `2.5`"),
-        ({"hidden": "wide"}, 'hidden: invalid type: string "wide"'),
+        ({"hidden": -1}, "hidden must be an integer of at least 0, not -1"),
+        ({"hidden": 2.5}, "hidden must be an integer of at least 0, not 2.5"),
+        ({"hidden": "wide"}, 'hidden must be an integer of at least 0, not "wide"'),
         ({"layers": 0}, "layers must be at least 1"),
         ({"learning_rate": 0}, "learning_rate must be above 0"),
         ({"learning_rate": np.nan}, "learning_rate must be a finite number, not nan"),
@@ -79,32 +79,33 @@ def test_the_graph_is_missing():
         ({"model": "cca-ssg", "lambda_": -1}, "lambda must be above 0, not -1"),
         ({"model": "ggd", "mask": 1.5}, "mask must be from 0 to below 1, not 1.5"),
         ({"model": "sp-gcl", "batch": 0}, "batch must be from 1 to 1000000, not 0"),
-        ({"model": "contrast-reg", "contrast": "xl"}, "contrast: unknown variant `xl`"),
+        ({"model": "contrast-reg", "contrast": "xl"}, 'contrast must be .*, not "xl"'),
         ({"model": "dgi", "dropout": 1}, "dropout must be from 0 to below 1"),
         ({"model": "dgi", "renormalize": True}, "renormalize needs batch norm"),
-        ({"optimizer": "sgd"}, "optimizer: unknown variant `sgd`"),
+        ({"optimizer": "sgd"}, "optimizer must be 'adam' or 'adam-w', not \"sgd\""),
         ({"activation": object()}, "invalid value for activation: <object"),
         ({"n_clusters": 0}, "the number of clusters must be at least 1"),
         ({"n_clusters": 7}, "cannot split 6 nodes into 7 non-empty clusters"),
         ({"n_clusters": 1}, "contrastive training needs at least 2 clusters"),
-        ({"n_clusters": "many"}, "n_clusters: invalid type"),
+        ({"n_clusters": "many"}, "n_clusters must be an integer of at least 0, not"),
         ({"partitioner": "magic"}, "'magic' is neither a partitioning method nor a file"),
         ({"imbalance": -0.5}, "imbalance must be at least 0"),
         ({"partitioner": "random", "imbalance": 0.5}, "random does not support an imbalance limit"),
-        ({"mode": "half"}, "mode: unknown variant `half`, expected one of `structcomp`, `full`"),
+        ({"mode": "half"}, "mode must be .*'structcomp'.*'full'.*, not \"half\""),
         ({"mode": "graphsaint"}, "mode='graphsaint' trains on .* without clusters"),
         ({"mode": "cluster-gcn", "batch_clusters": 4}, "batch_clusters is 4, but there are only 3 clusters"),
         ({"batch_clusters": 2}, "batch_clusters has no effect in the mode structcomp; use the mode cluster-gcn"),
         ({"n_clusters": None, "mode": "graphsaint", "budget": 7}, "a budget of 7 walks is more than the graph's 6"),
         ({"n_clusters": None, "mode": "graphsaint", "walk_length": 0}, "walk_length must be at least 1"),
-        ({"n_clusters": None, "mode": "graphsaint", "sampler": "tree"}, "sampler: unknown variant `tree`"),
+        ({"n_clusters": None, "mode": "graphsaint", "sampler": "tree"}, "sampler must be .*'node'.*, not \"tree\""),
         ({"n_clusters": None, "mode": "graphzoom", "levels": 0}, "levels must be from 1 to 30"),
         ({"mode": "full"}, "mode='full' trains on the whole graph without clusters"),
-        ({"stand_in": "magic"}, "stand_in: unknown variant `magic`"),
+        ({"stand_in": "magic"}, "stand_in must be 'position' or 'degree', not \"magic\""),
         ({"random_state": -1}, "random_state must be from 0"),
         ({"random_state": 0.5}, "random_state must be an integer"),
-        ({"n_threads": 0}, "n_threads must be from 1"),
-        ({"epochs": 10**30}, "epochs: invalid"),
+        ({"n_threads": 0}, "n_threads must be from 1 to 1024, or None or -1 for one per core, not 0"),
+        ({"n_threads": 10**6}, "n_threads must be from 1"),
+        ({"epochs": 10**30}, "epochs must be an integer of at least 0"),
     ],
 )
 def test_parameters(parameters, message):
@@ -126,20 +127,20 @@ def test_training_that_diverges():
 
 
 def test_clusters_are_given_or_made():
-    with pytest.raises(ValueError, match="clusters are given; leave out n_clusters"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_clusters'"):
         structcomp.train(X, PATH, [0, 0, 0, 1, 1, 1], n_clusters=2)
     with pytest.raises(ValueError, match="the clusters are of 4 nodes, but the graph has 6"):
         structcomp.train(X, PATH, [0, 0, 1, 1])
 
 
 def test_names_of_parameters():
-    with pytest.raises(TypeError, match="no parameter 'clusters'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'clusters'"):
         StructComp(clusters=3)
     with pytest.raises(TypeError):
         StructComp("grace")
     with pytest.raises(ValueError, match="no parameter 'n_cluster'"):
         StructComp().set_params(n_cluster=3)
-    with pytest.raises(ValueError, match="partition has no parameter 'clusters'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'clusters'"):
         partition(PATH, clusters=3)
 
 
@@ -147,8 +148,11 @@ def test_transform():
     model = fit()
     with pytest.raises(ValueError, match="X has 5 features, but StructComp is expecting 6"):
         model.transform(X[:, :5])
+    for others in (X[:5], X + 1, X[::-1].copy()):
+        with pytest.raises(ValueError, match=r"X is not the X of fit.*transform\(X, adjacency=A\)"):
+            model.transform(others)
     with pytest.raises(ValueError, match="features have 5 rows but the graph has 6 nodes"):
-        model.transform(X[:5])
+        model.transform(X[:5], adjacency=as_graph(PATH))
     for what in (
         lambda m: m.transform(X),
         lambda m: m.save("w.safetensors"),
@@ -175,8 +179,9 @@ def test_files(tmp_path):
         load_dataset(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="did you mean 'cora'"):
         load_dataset("corra")
-    with pytest.raises(ValueError, match="dataset cora is not in"):
+    with pytest.raises(ValueError, match=r"dataset cora is not in .* pass as data_dir") as error:
         load_dataset("cora", data_dir=tmp_path)
+    assert "structcomp datasets" not in str(error.value)
     edges = tmp_path / "edges.txt"
     edges.write_text("0 1\n1 x\n")
     with pytest.raises(structcomp.FormatError, match=":2: "):
@@ -229,7 +234,7 @@ def test_diagnostics():
 def test_generate():
     with pytest.raises(ValueError, match="unknown synthetic graph 'magic'"):
         structcomp.generate("magic")
-    with pytest.raises(ValueError, match="unknown field `sides`"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sides'"):
         structcomp.generate(sides=3)
     with pytest.raises(ValueError):
         structcomp.generate(nodes=-1)

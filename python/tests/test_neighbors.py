@@ -99,7 +99,7 @@ def test_a_loaded_estimator_says_what_to_do(tmp_path):
         ),
         (lambda: neighbors(Z[:2], "a", ids=["a", "a"]), "not all different"),
         (lambda: neighbors(Z[:2], "a", ids=["a"]), "1 ids for 2 rows"),
-        (lambda: neighbors(Z, metric="cosinus"), "metric: unknown variant"),
+        (lambda: neighbors(Z, metric="cosinus"), "metric must be one of"),
         (lambda: neighbors(Z, Z[:, :2]), "queries have 2 columns, the rows 5"),
         (lambda: neighbors([[np.nan], [1.0]]), "row 0, column 0 is NaN"),
         (lambda: neighbors(np.zeros((3, 0), np.float32)), "no columns"),

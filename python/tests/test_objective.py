@@ -113,3 +113,27 @@ def test_a_loss_in_torch(small):
     )
     theirs = StructComp(model=Objective(spread, views=1), learning_rate=0.02, **SMALL)
     np.testing.assert_allclose(one.fit(small).loss_history_, theirs.fit(small).loss_history_, rtol=1e-4)
+
+
+def test_a_module_is_trained_with_the_encoder(small):
+    """A head of its own, which starts at zero, takes the loss down; the module that was passed stays as it is."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    class Head(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.zeros(()))
+
+        def forward(self, z):
+            return (1 - self.scale) ** 2 + 0 * z.sum()
+
+    head = Head()
+    model = StructComp(model=autograd(head, views=1), learning_rate=0.05, **SMALL)
+    first = model.fit(small).loss_history_
+    assert first[0] == pytest.approx(1) and first[-1] < 0.2
+    assert model.module_.scale.item() > 0.5 and head.scale.item() == 0
+    assert (model.fit(small).loss_history_ == first).all(), "every fit starts anew"
+    with pytest.raises(ValueError, match=r"a parameter of shape \(\) that would not be trained"):
+        StructComp(model=autograd(lambda z: head(z), views=1), **SMALL).fit(small)
+    fixed = StructComp(model=autograd(lambda z: (z * head.scale.detach()).sum(), views=1), **SMALL)
+    assert fixed.fit(small).embedding_.shape == (300, 16)

@@ -40,6 +40,14 @@ def test_pyg(torch, pyg):
     same(as_graph(data))
     data.edge_weight = torch.full((4,), 0.5, requires_grad=True)
     same(as_graph(data), [0.5] * 8)
+    for attributes in (torch.full((4,), 0.25), torch.full((4, 1), 0.25)):
+        weighted = pyg.data.Data(edge_index=torch.tensor(EDGES).T, num_nodes=5, edge_attr=attributes)
+        same(as_graph(weighted), [0.25] * 8)
+    data.edge_attr = torch.ones(4, 3)
+    same(as_graph(data), [0.5] * 8)
+    del data.edge_weight
+    with pytest.warns(UserWarning, match=r"edge_attr has the shape \(4, 3\), so it is not read"):
+        same(as_graph(data))
     same(as_graph(pyg.data.Data(edge_index=torch.tensor(EDGES).T, x=torch.ones(5, 2))))
     with pytest.raises(ValueError, match="neither edge_index nor adj_t"):
         as_graph(pyg.data.Data(x=torch.ones(5, 2)))
@@ -89,6 +97,9 @@ def test_pyg_of_several_types(torch, pyg):
 def test_dgl(torch, dgl, dense):
     sources, targets = torch.tensor(EDGES).T
     same(as_graph(dgl.graph((sources, targets), num_nodes=5)))
+    weighted = dgl.graph((sources, targets), num_nodes=5)
+    weighted.edata["w"] = torch.full((4,), 0.5)
+    same(as_graph(weighted), [0.5] * 8)
     sources = torch.from_numpy(np.repeat(np.arange(300), np.diff(dense.graph.indptr)))
     graph = dgl.graph((sources, torch.from_numpy(dense.graph.indices).long()), num_nodes=300)
     graph.ndata["feat"] = torch.from_numpy(dense.X)
@@ -102,3 +113,33 @@ def test_dgl_of_several_types(torch, dgl):
         with pytest.raises(ValueError, match=SEVERAL):
             refused()
     assert as_graph(dgl.to_homogeneous(graph)).n_edges == 3
+
+
+class LikeDgl:
+    """What the package uses of a DGL graph, for machines without DGL."""
+
+    ndata = {}
+    num_nodes = lambda self: 5
+    edges = lambda self: tuple(np.array(EDGES).T)
+
+    def __init__(self, **edata):
+        self.edata = edata
+
+
+class LikePyg:
+    """The same of PyG."""
+
+    num_nodes, edge_index = 5, np.array(EDGES).T
+
+    def __init__(self, **given):
+        vars(self).update(given)
+
+
+def test_weights_of_edges():
+    for like in (LikeDgl(w=np.full(4, 0.5)), LikeDgl(weight=np.full((4, 1), 0.5), w=np.ones(4))):
+        same(as_graph(like), [0.5] * 8)
+    same(as_graph(LikeDgl(kind=np.full(4, 0.5))))
+    same(as_graph(LikePyg(edge_attr=np.full((4, 1), 0.5))), [0.5] * 8)
+    same(as_graph(LikePyg(edge_weight=np.full(4, 0.5), edge_attr=np.ones((4, 3)))), [0.5] * 8)
+    with pytest.warns(UserWarning, match="so it is not read"):
+        same(as_graph(LikePyg(edge_attr=np.ones((4, 3)))))

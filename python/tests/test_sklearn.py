@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from structcomp import Dataset, StructComp, as_graph
 
-pytest.importorskip("sklearn")
+sklearn = pytest.importorskip("sklearn")
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
 GRACE = dict(model="grace", n_clusters=30, hidden=16, epochs=5, random_state=0)
@@ -46,11 +46,11 @@ def test_a_search_over_node_numbers(dense):
 class OnAPath(StructComp):
     """With the rows of X joined to a path, so that scikit-learn's checks can call it."""
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, adjacency=None, ids=None):
         return super().fit(X, adjacency=path_of(X))
 
     def fit_transform(self, X, y=None):
-        return self.fit(X, y).embedding_
+        return super().fit_transform(X, adjacency=path_of(X))
 
     def transform(self, X):
         return super().transform(X, adjacency=path_of(X))
@@ -64,9 +64,8 @@ def path_of(X):
 
 ONE_CLUSTER = "the check uses one cluster, but contrast needs two"
 
-#: Why a check of scikit-learn's does not hold for a graph.
-EXCEPTIONS = {
-    "check_do_not_raise_errors_in_init_or_set_params": "an unknown parameter is an error at once",
+#: Checks of scikit-learn's that do not hold for a graph, as `check_estimator` takes them.
+EXPECTED_FAILURES = {
     "check_dont_overwrite_parameters": ONE_CLUSTER,
     "check_dtype_object": "features must be numbers, not objects",
     "check_estimators_empty_data_messages": "the message is about a graph without nodes",
@@ -78,30 +77,84 @@ EXCEPTIONS = {
 }
 
 
-def estimator():
-    return OnAPath(model="cca-ssg", n_clusters=3, hidden=4, epochs=2, n_threads=1)
-
-
-with warnings.catch_warnings():
-    # It is not a BaseEstimator, since scikit-learn is not imported.
-    warnings.simplefilter("ignore", UserWarning)
-    CHECKS = {
-        getattr(check, "func", check).__name__: (model, check)
-        for model, check in estimator_checks_generator(estimator())
+def test_scikit_learn_s_checks():
+    estimator = OnAPath(model="cca-ssg", n_clusters=3, hidden=4, epochs=2, n_threads=1)
+    with warnings.catch_warnings():
+        # It is not a BaseEstimator, since scikit-learn is not imported.
+        warnings.simplefilter("ignore", UserWarning)
+        results = check_estimator(
+            estimator, on_fail=None, on_skip=None, expected_failed_checks=EXPECTED_FAILURES
+        )
+    found = {result["check_name"]: result for result in results}
+    wrong = {
+        name: repr(result["exception"]) for name, result in found.items() if result["status"] == "failed"
     }
+    assert wrong == {}
+    expected = {name for name, result in found.items() if result["status"] == "xfail"}
+    assert expected == {*EXPECTED_FAILURES}, "a check that passes is no exception"
+    assert len(found) > 35
 
 
-@pytest.mark.parametrize("name", CHECKS)
-def test_scikit_learn_s_checks(name):
-    model, check = CHECKS[name]
-    if name in EXCEPTIONS:
-        try:
-            check(model)
-        except (Exception, pytest.skip.Exception):
-            pytest.skip(EXCEPTIONS[name])
-        else:
-            pytest.fail(f"{name} passes, so it is not an exception")
-    check(model)
+def test_tables_as_output(dense):
+    pandas = pytest.importorskip("pandas")
+    model = StructComp(**GRACE)
+    z = model.fit_transform(dense)
+    model.set_output(transform="pandas")
+    found = model.transform(dense)
+    assert isinstance(found, pandas.DataFrame) and (found.to_numpy() == z).all()
+    assert found.columns.tolist() == model.get_feature_names_out().tolist()
+    names = [f"node {at}" for at in range(300)]
+    sources = np.repeat(np.arange(300), np.diff(dense.graph.indptr))
+    edges = [(names[u], names[v]) for u, v in zip(sources, dense.graph.indices)]
+    named = model.fit_transform(dense.X, adjacency=edges, ids=names)
+    assert named.index.tolist() == names and (named.to_numpy() == z).all()
+    nodes = StructComp(data=Dataset(graph=edges, X=dense.X, ids=names), **GRACE).set_output(
+        transform="pandas"
+    )
+    assert nodes.fit_transform([7, 3]).index.tolist() == ["node 7", "node 3"]
+    polars = pytest.importorskip("polars")
+    assert isinstance(model.set_output(transform="polars").transform(dense), polars.DataFrame)
+    assert isinstance(clone(model).fit_transform(dense), polars.DataFrame)
+    assert isinstance(model.set_output(transform="default").transform(dense), np.ndarray)
+    with sklearn.config_context(transform_output="pandas"):
+        assert isinstance(StructComp(**GRACE).fit_transform(dense), pandas.DataFrame)
+    with pytest.raises(ValueError, match="transform must be 'default', 'pandas' or 'polars', not 'arrow'"):
+        model.set_output(transform="arrow")
+
+
+def test_names_of_features(dense):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(dense.X, columns=list("abcdefgh"))
+    model = StructComp(**GRACE).fit(frame, adjacency=dense.graph)
+    assert model.feature_names_in_.tolist() == list("abcdefgh")
+    model.transform(frame)
+    with pytest.raises(ValueError, match="same order as they were in fit"):
+        model.transform(frame[list("bacdefgh")], adjacency=dense.graph)
+    with pytest.raises(ValueError, match="unseen at fit time:\n- z"):
+        model.transform(frame.rename(columns={"a": "z"}), adjacency=dense.graph)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.transform(dense.X, adjacency=dense.graph)
+    assert not hasattr(model.fit(dense), "feature_names_in_")
+
+
+def test_the_graph_is_routed_to_another_graph(dense):
+    """Fitted on one graph, a pipeline predicts the nodes of another, which comes with the call."""
+    model = StructComp(**GRACE)
+    with pytest.raises(RuntimeError, match="enable_metadata_routing"):
+        model.set_fit_request(adjacency=True)
+    small = np.flatnonzero(np.arange(300) < 200)
+    edges = np.array([np.repeat(np.arange(300), np.diff(dense.graph.indptr)), dense.graph.indices])
+    inner = edges[:, (edges < 200).all(0)]
+    with sklearn.config_context(enable_metadata_routing=True):
+        model.set_fit_request(adjacency=True).set_transform_request(adjacency=True)
+        pipeline = make_pipeline(clone(model), LogisticRegression(max_iter=1000))
+        pipeline.fit(dense.X[small], dense.y[small], adjacency=as_graph(inner, 200))
+        predicted = pipeline.predict(dense.X, adjacency=dense.graph)
+        assert predicted.shape == (300,) and (predicted == dense.y).mean() > 0.5
+        expected = pipeline[0].transform(dense.X, adjacency=dense.graph)
+        assert (pipeline[1].predict(expected) == predicted).all()
+        with pytest.raises(ValueError, match="X is not the X of fit"):
+            pipeline.predict(dense.X)
 
 
 def test_data_with_plain_arrays(dense):

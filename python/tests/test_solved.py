@@ -109,8 +109,8 @@ def test_another_graph_and_new_nodes(dense, tmp_path):
         ({"draws": 0}, "draws must be from 1 to 1000, not 0"),
         ({"weights": [0] * 6}, "weights must be six numbers of 0 or more, not all 0"),
         ({"weights": [-1, 1, 1, 1, 1, 1]}, "weights must be six numbers of 0 or more"),
-        ({"weights": [1, 1]}, "weights: invalid length 2"),
-        ({"weights": "all"}, "weights: invalid type"),
+        ({"weights": [1, 1]}, "weights must be a list of 6 values, not"),
+        ({"weights": "all"}, "weights must be a list of 6 values, not"),
         ({"model": "grace", "width": 64}, "the model grace has no parameter 'width'"),
     ],
 )

@@ -181,6 +181,17 @@ def test_columns_that_are_no_table():
         compress(polars.Series([1.0, 2.0]), [0, 1])
 
 
+def test_lazy_tables(dense):
+    polars = pytest.importorskip("polars")
+    lazy = polars.LazyFrame({"from": SOURCES, "to": TARGETS, "weight": np.full(4, 0.5)})
+    same(as_graph(lazy, 5), [0.5] * 8)
+    same(as_graph(lazy.select("from", "to"), ids=range(5)))
+    x = polars.LazyFrame({f"f{at}": dense.X[:, at] for at in range(8)})
+    assert (compress(x, CLUSTERS) == compress(x.collect(), CLUSTERS)).all()
+    model = StructComp(random_state=0)
+    assert (model.fit_transform(x, adjacency=dense.graph) == model.fit_transform(dense)).all()
+
+
 def test_duckdb():
     duckdb = pytest.importorskip("duckdb")
     edges = duckdb.sql("select * from (values (0, 1), (1, 2), (2, 0), (2, 3)) as edges(a, b)")

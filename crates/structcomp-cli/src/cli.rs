@@ -1,12 +1,13 @@
 //! The commands.
 
 use crate::commands::reproduce::{MeasureTraining, Reproduce};
+use crate::commands::shell::{Completions, Man};
 use crate::commands::{
     convert::Convert, datasets::Datasets, embed::Embed, evaluate::Evaluate, generate::Generate, info::Info,
     neighbors::Neighbors, partition::Partition, run::Run, train::Train,
 };
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Node embeddings by graph contrastive learning, without message passing in training.
 ///
@@ -46,6 +47,10 @@ pub(crate) enum Command {
     Neighbors(Neighbors),
     /// Rerun a table or figure of the paper next to the published numbers
     Reproduce(Reproduce),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print a manual page
+    Man(Man),
     #[command(hide = true)]
     MeasureTraining(MeasureTraining),
 }
@@ -64,18 +69,57 @@ impl Command {
             Self::Evaluate(evaluate) => evaluate.run(),
             Self::Neighbors(neighbors) => neighbors.run(),
             Self::Reproduce(reproduce) => reproduce.run(),
+            Self::Completions(completions) => completions.run(command()),
+            Self::Man(man) => man.run(command()),
             Self::MeasureTraining(measure) => measure.run(),
         }
     }
 }
 
+/// Of the flags that many commands share, those that `-h` lists; `--help` lists all.
+const COMMON: [&str; 18] = [
+    "model",
+    "clusters",
+    "partitioner",
+    "mode",
+    "epochs",
+    "lr",
+    "hidden",
+    "edges",
+    "features",
+    "labels",
+    "ids",
+    "splits",
+    "runs",
+    "data-dir",
+    "seed",
+    "json",
+    "quiet",
+    "config",
+];
+
+/// The headings of these flags.
+const SHARED: [&str; 4] = ["Training", "Data", "Evaluation", "General"];
+
+/// The command line.
+pub(crate) fn command() -> clap::Command {
+    Cli::command().mut_subcommands(with_short_help)
+}
+
+fn with_short_help(command: clap::Command) -> clap::Command {
+    command.mut_subcommands(with_short_help).mut_args(|arg| {
+        let shared = arg.get_help_heading().is_some_and(|heading| SHARED.contains(&heading));
+        let rare = shared && arg.get_long().is_some_and(|long| !COMMON.contains(&long));
+        if rare { arg.hide_short_help(true) } else { arg }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_flags_do_not_contradict_each_other() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }

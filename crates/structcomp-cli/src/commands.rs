@@ -11,6 +11,7 @@ pub(crate) mod neighbors;
 pub(crate) mod partition;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod shell;
 mod splits;
 pub(crate) mod train;
 mod trained;

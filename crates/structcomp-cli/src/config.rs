@@ -1,21 +1,55 @@
-//! `--config FILE.toml`: flags by name, put before those of the command line. Of several files, later ones win.
+//! `--config FILE.toml`: flags and data by name, put before those of the command line. Of several files, later ones win.
 
-use crate::cli::Cli;
+use crate::cli;
 use anyhow::{Context, Result, bail};
-use clap::CommandFactory;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, Command};
 use std::{ffi::OsString, path::Path};
 use structcomp::{Budget, data::read_text};
+use toml::Value;
 
-/// The arguments with the flags of the file after the command's name; flags that come later win.
+/// The arguments with the flags of the files after the command's name; flags that come later win. Data of the files
+/// count only if the command line has none.
 pub(crate) fn with_file(args: Vec<OsString>) -> Result<Vec<OsString>> {
     let files = files_in(&args);
     let Some(at) = command_end(&args).filter(|_| !files.is_empty()) else { return Ok(args) };
-    let mut merged = args[..at].to_vec();
+    let find = |command: Command, word: &OsString| command.find_subcommand(word).cloned().unwrap_or(command);
+    let command = args[1..at].iter().fold(cli::command(), find);
+    let typed = typed_data(&args);
+    let (mut merged, mut data) = (args[..at].to_vec(), Vec::new());
     for file in files {
-        merged.extend(flags(Path::new(&file), &args[1..at])?);
+        for (arg, words) in entries(Path::new(&file), &command)? {
+            match arg.get_long() {
+                Some("edges") if typed => {}
+                Some(_) => merged.extend(words),
+                None if typed => {}
+                None => data.push((arg.get_index(), words)),
+            }
+        }
     }
     merged.extend_from_slice(&args[at..]);
+    data.sort_by_key(|(index, _)| *index);
+    if !data.is_empty() {
+        merged.push("--".into());
+        merged.extend(data.into_iter().flat_map(|(_, words)| words));
+    }
     Ok(merged)
+}
+
+/// `--links 0.1` as `--links=0.1`: what follows would otherwise be DATA.
+pub(crate) fn with_joined(args: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    for arg in args {
+        let is_number = arg.to_str().is_some_and(|text| text.parse::<f64>().is_ok());
+        match joined.last_mut().filter(|last| is_number && *last == "--links") {
+            Some(last) => {
+                last.push("=");
+                last.push(arg);
+            }
+            None => joined.push(arg),
+        }
+    }
+    joined
 }
 
 fn files_in(args: &[OsString]) -> Vec<OsString> {
@@ -27,8 +61,8 @@ fn files_in(args: &[OsString]) -> Vec<OsString> {
 }
 
 /// Where the words of the command, such as `datasets fetch`, end.
-fn command_end(args: &[OsString]) -> Option<usize> {
-    let mut command = Cli::command();
+pub(crate) fn command_end(args: &[OsString]) -> Option<usize> {
+    let mut command = cli::command();
     let mut end = 1;
     while let Some(next) = args.get(end).and_then(|arg| command.find_subcommand(arg)).cloned() {
         command = next;
@@ -37,30 +71,73 @@ fn command_end(args: &[OsString]) -> Option<usize> {
     (end > 1).then_some(end)
 }
 
-fn flags(file: &Path, command_words: &[OsString]) -> Result<Vec<OsString>> {
+/// Whether the command line says itself which data to read.
+fn typed_data(args: &[OsString]) -> bool {
+    let mut command = cli::command();
+    let Ok(matches) = cli::command().ignore_errors(true).try_get_matches_from(args) else { return false };
+    let mut matches = &matches;
+    while let Some((name, below)) = matches.subcommand() {
+        command = command.find_subcommand(name).cloned().unwrap_or(command);
+        matches = below;
+    }
+    let is_data = |arg: &&Arg| arg.is_positional() || arg.get_long() == Some("edges");
+    let typed = |arg: &Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    command.get_arguments().filter(is_data).any(typed)
+}
+
+/// The arguments that a file gives, each with its words for the command line.
+fn entries(file: &Path, command: &Command) -> Result<Vec<(Arg, Vec<OsString>)>> {
     let text = read_text(file, &Budget { bytes: 16 << 20 })?;
     let table: toml::Table = text.parse().with_context(|| file.display().to_string())?;
-    let mut command = Cli::command();
-    for word in command_words {
-        command = command.find_subcommand(word).cloned().unwrap_or(command);
-    }
-    let mut flags = Vec::new();
+    let mut entries = Vec::new();
     for (key, value) in table {
         let name = key.replace('_', "-");
-        let known = command.get_arguments().any(|arg| arg.get_long() == Some(&name));
-        if !known || name == "config" {
+        let Some(arg) = command.get_arguments().find(|arg| is_called(arg, &name) && name != "config") else {
             bail!("{}: '{key}' is not a flag of 'structcomp {}'", file.display(), command.get_name());
-        }
-        match value {
-            toml::Value::Boolean(true) => flags.push(format!("--{name}").into()),
-            toml::Value::Boolean(false) => {}
-            toml::Value::String(text) => flags.push(format!("--{name}={text}").into()),
-            toml::Value::Integer(number) => flags.push(format!("--{name}={number}").into()),
-            toml::Value::Float(number) => flags.push(format!("--{name}={number}").into()),
-            _ => bail!("{}: '{key}' must be a string, a number, true or false", file.display()),
-        }
+        };
+        let Some(words) = words(arg, &value) else {
+            bail!("{}: '{key}' must be a string, a number, true or false", file.display())
+        };
+        entries.push((arg.clone(), words));
     }
-    Ok(flags)
+    Ok(entries)
+}
+
+/// Whether this is the name of a flag, or of data: `data`, `in`, `embedding`, …
+fn is_called(arg: &Arg, name: &str) -> bool {
+    let value_name = arg.get_value_names().and_then(<[_]>::first);
+    match arg.get_long() {
+        Some(long) => long == name || arg.get_all_aliases().is_some_and(|aliases| aliases.contains(&name)),
+        None => arg.is_positional() && value_name.is_some_and(|value| value.to_lowercase() == name),
+    }
+}
+
+/// The words that give an argument this value.
+fn words(arg: &Arg, value: &Value) -> Option<Vec<OsString>> {
+    let word = |text: &str| match arg.get_long() {
+        Some(long) => format!("--{long}={text}").into(),
+        None => text.into(),
+    };
+    let texts = match (value, arg.get_long()) {
+        (Value::Boolean(true), Some(long)) => return Some(vec![format!("--{long}").into()]),
+        (Value::Boolean(false), Some(_)) => return Some(Vec::new()),
+        (Value::Array(values), long) if long.is_none() || matches!(arg.get_action(), ArgAction::Append) => {
+            let texts = values.iter().map(text).collect::<Option<Vec<String>>>()?;
+            if arg.get_value_delimiter().is_some() { vec![texts.join(",")] } else { texts }
+        }
+        _ => vec![text(value)?],
+    };
+    Some(texts.iter().map(|text| word(text)).collect())
+}
+
+/// A string or a number as text.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -68,13 +145,18 @@ mod tests {
     use super::*;
 
     fn merged(toml: &str, typed: &[&str]) -> Result<Vec<String>> {
+        let args = with_toml(toml, typed)?;
+        Ok(args.into_iter().filter(|arg| arg != "--config" && !arg.ends_with("c.toml")).collect())
+    }
+
+    fn with_toml(toml: &str, typed: &[&str]) -> Result<Vec<String>> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("c.toml");
         std::fs::write(&file, toml)?;
         let mut args: Vec<OsString> = typed.iter().map(OsString::from).collect();
         args.extend(["--config".into(), file.into_os_string()]);
         let merged = with_file(args)?;
-        Ok(merged[..merged.len() - 2].iter().map(|arg| arg.to_string_lossy().into_owned()).collect())
+        Ok(merged.iter().map(|arg| arg.to_string_lossy().into_owned()).collect())
     }
 
     #[test]
@@ -82,6 +164,36 @@ mod tests {
         let args =
             merged("seed = 3\nstrict = true\njson = false\n", &["structcomp", "info", "cora", "--seed=4"]);
         assert_eq!(args.unwrap(), ["structcomp", "info", "--seed=3", "--strict", "cora", "--seed=4"]);
+    }
+
+    #[test]
+    fn a_file_can_hold_the_data_and_lists() {
+        let toml =
+            "data = 'cora'\nset = ['reach=5', 'mask=0.1']\ndrop-edges = [0.2, 0.4]\nmethod = 'random'\n";
+        let flags = ["--drop-edges=0.2,0.4", "--partitioner=random", "--set=reach=5", "--set=mask=0.1"];
+        let sorted = |mut words: Vec<String>| {
+            words.sort();
+            words
+        };
+        let args = with_toml(toml, &["structcomp", "run"]).unwrap();
+        assert_eq!(args[args.len() - 2..], ["--", "cora"]);
+        assert_eq!(sorted(args[2..6].to_vec()), flags);
+        // Typed data are used instead.
+        for typed in ["pubmed", "--edges=e.csv"] {
+            let args = with_toml(toml, &["structcomp", "run", typed]).unwrap();
+            assert!(!args.contains(&"cora".to_owned()), "{args:?}");
+        }
+        let args = with_toml("edges = 'e.csv'\nlabels = 'y.csv'\n", &["structcomp", "run", "cora"]).unwrap();
+        assert!(!args.contains(&"--edges=e.csv".to_owned()) && args.contains(&"--labels=y.csv".to_owned()));
+        let args = with_toml("embedding = 'z.csv'\nid = ['a', 7]\n", &["structcomp", "neighbors"]).unwrap();
+        assert_eq!(args[args.len() - 4..], ["--", "z.csv", "a", "7"]);
+    }
+
+    #[test]
+    fn a_share_of_links_may_follow_a_blank() {
+        let joined = |words: &[&str]| with_joined(words.iter().map(OsString::from).collect());
+        assert_eq!(joined(&["run", "--links", "0.2", "cora"]), ["run", "--links=0.2", "cora"]);
+        assert_eq!(joined(&["run", "--links", "cora"]), ["run", "--links", "cora"]);
     }
 
     #[test]

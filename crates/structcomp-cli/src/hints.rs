@@ -11,10 +11,13 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
     }
 }
 
-fn hint(error: &Error) -> Option<&'static str> {
+fn hint(error: &Error) -> Option<String> {
     match error {
-        Error::Memory { .. } => Some("--memory sets the limit"),
-        Error::Strict(_) => Some("leave out --strict to repair it"),
+        Error::Memory { .. } => Some("--memory sets the limit".into()),
+        Error::Strict(_) => Some("leave out --strict to repair it".into()),
+        Error::Absent { name, can_be_fetched: true, .. } => {
+            Some(format!("'structcomp datasets fetch {name}' downloads them"))
+        }
         _ => None,
     }
 }

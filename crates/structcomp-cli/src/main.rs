@@ -8,9 +8,10 @@ mod commands;
 mod config;
 mod hints;
 mod signals;
+mod suggest;
 mod terminal;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -18,12 +19,20 @@ static ALLOCATOR: structcomp::memory::LargePages = structcomp::memory::LargePage
 
 fn main() -> ExitCode {
     structcomp::silence_caught_panics();
-    let args = match config::with_file(std::env::args_os().collect()) {
+    let args = match config::with_file(config::with_joined(std::env::args_os().collect())) {
         Ok(args) => args,
         Err(error) => return fail(&error, 2),
     };
-    let command = cli::Cli::parse_from(args).command;
-    match signals::listen().and_then(|()| command.run()) {
+    let matches =
+        cli::command().try_get_matches_from(&args).and_then(|matches| cli::Cli::from_arg_matches(&matches));
+    let command = match matches {
+        Ok(cli) => cli.command,
+        Err(error) => suggest::with_suggestion(error, &args).exit(),
+    };
+    let done = signals::listen().and_then(|()| command.run());
+    // What was read from standard input.
+    structcomp::output::discard_unfinished();
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of our output has closed it, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -36,6 +45,6 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
-    terminal::tell(&format!("error: {}", hints::message(error)));
+    terminal::tell_error(&hints::message(error));
     ExitCode::from(code)
 }

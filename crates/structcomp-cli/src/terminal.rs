@@ -1,15 +1,16 @@
 //! Output: results on stdout; progress on stderr, and only if that is a terminal.
 
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::{
     borrow::Cow,
     fmt::{self, Display},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, IsTerminal, Write},
     path::PathBuf,
+    sync::{Arc, LazyLock},
     time::{Duration, Instant},
 };
-use structcomp::Fitted;
+use structcomp::{Fitted, Steps};
 
 /// Writes a result to stdout.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -17,6 +18,42 @@ pub(crate) fn print(text: &str) -> Result<()> {
     out.write_all(harmless(text).as_bytes())?;
     out.flush()?;
     Ok(())
+}
+
+/// Writes a report to stdout, in colour if that is a terminal.
+pub(crate) fn print_report(text: &str) -> Result<()> {
+    let text = harmless(text);
+    let text = if in_colour(&io::stdout()) { coloured(&text).into() } else { text };
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Writes an error to stderr; there is no way to report that this failed.
+pub(crate) fn tell_error(message: &str) {
+    let label = if in_colour(&io::stderr()) { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
+    let _ = writeln!(io::stderr(), "{label} {}", harmless(message));
+}
+
+/// Whether a stream is a terminal that shows colours, and nobody asked for none; see no-color.org.
+fn in_colour(stream: &impl IsTerminal) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    stream.is_terminal() && !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
+}
+
+/// Titles in bold, labels in cyan.
+fn coloured(report: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("  ") {
+        None if line.trim().is_empty() => line.to_owned(),
+        None => format!("\x1b[1m{}\x1b[0m{}", line.trim_end(), &line[line.trim_end().len()..]),
+        Some(rest) => {
+            let indent = rest.len() - rest.trim_start().len();
+            let label = indent + rest[indent..].find("  ").unwrap_or(rest.len() - indent);
+            format!("  \x1b[36m{}\x1b[0m{}", &rest[..label], &rest[label..])
+        }
+    };
+    report.split_inclusive('\n').map(line).collect()
 }
 
 /// Writes a line to stderr; there is no way to report that this failed.
@@ -75,14 +112,49 @@ impl Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// A spinner for work of unknown length. It appears after a moment, so quick work shows nothing.
+/// How far the work of the library has got.
+static PROGRESS: LazyLock<Arc<Steps>> = LazyLock::new(Arc::default);
+
+/// Where work counts its steps.
+pub(crate) fn counted() -> &'static Arc<Steps> {
+    &PROGRESS
+}
+
+/// Begins another stage of the work.
+pub(crate) fn stage(spinner: &ProgressBar, what: String) {
+    PROGRESS.reset();
+    spinner.reset_elapsed();
+    spinner.set_message(what);
+}
+
+/// A bar and the time left where the length is known, otherwise the time since the stage began.
+fn how_far(share: Option<f64>, elapsed: Duration) -> String {
+    const WIDTH: usize = 30;
+    let clock = |time: f64| HumanDuration(Duration::from_secs_f64(time.min(1e7))).to_string();
+    match share {
+        None => format!("{}s", elapsed.as_secs()),
+        Some(share) => {
+            let full = (share * WIDTH as f64) as usize;
+            let bar = format!("{}{}", "█".repeat(full), "░".repeat(WIDTH - full));
+            let left = match share > 0.02 {
+                true => format!(" {} left", clock(elapsed.as_secs_f64() * (1.0 / share - 1.0))),
+                false => String::new(),
+            };
+            format!("{bar} {:>3.0} %{left}", 100.0 * share)
+        }
+    }
+}
+
+/// What is under way: with a bar and the time left, where the length is known.
 pub(crate) fn spinner(quiet: bool, what: String) -> ProgressBar {
     let spinner = bar(quiet, None);
-    spinner.set_style(
-        ProgressStyle::with_template("{spinner} {msg} {elapsed}")
-            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-    );
-    spinner.set_message(what);
+    let style = ProgressStyle::with_template("{spinner} {msg} {progress}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    spinner.set_style(style.with_key("progress", |bar: &ProgressState, out: &mut dyn fmt::Write| {
+        // There is nobody to tell if it fails.
+        let _ = out.write_str(&how_far(PROGRESS.share(), bar.elapsed()));
+    }));
+    stage(&spinner, what);
     spinner.enable_steady_tick(Duration::from_millis(120));
     spinner
 }
@@ -190,6 +262,22 @@ mod tests {
     fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(harmless("a\tname\n"), "a\tname\n");
         assert_eq!(harmless("\x1b[31mred\u{9b}0m\r"), "\u{fffd}[31mred\u{fffd}0m\u{fffd}");
+    }
+
+    #[test]
+    fn a_bar_shows_the_time_left() {
+        let second = Duration::from_secs(1);
+        assert_eq!(how_far(None, 3 * second), "3s");
+        let half = how_far(Some(0.5), 10 * second);
+        assert!(half.starts_with(&"█".repeat(15)) && half.ends_with("░  50 % 10 seconds left"), "{half}");
+        assert!(how_far(Some(0.0), second).ends_with("░   0 %"));
+    }
+
+    #[test]
+    fn titles_and_labels_are_coloured() {
+        let report = "cora (2 nodes)\n  edges  5  undirected\n    SSGC-16  7\n\n";
+        let painted = "\x1b[1mcora (2 nodes)\x1b[0m\n  \x1b[36medges\x1b[0m  5  undirected\n  \x1b[36m  SSGC-16\x1b[0m  7\n\n";
+        assert_eq!(coloured(report), painted);
     }
 
     #[test]

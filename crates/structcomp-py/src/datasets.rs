@@ -35,7 +35,7 @@ pub(crate) fn load<'py>(
     format: Option<String>,
     strict: bool,
     weights: bool,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dataset = work(py, n_threads, || {
         let (source, target, weight) = columns.unwrap_or_default();
@@ -58,7 +58,7 @@ pub(crate) fn generate<'py>(
     name: &str,
     settings: &str,
     seed: u64,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let Some(model) = Synthetic::named(name) else {
         let known = Synthetic::NAMES.join(", ");

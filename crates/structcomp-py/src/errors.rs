@@ -25,6 +25,9 @@ pub(crate) fn raise(error: Error) -> PyErr {
             let (need, budget) = (human_bytes(need), human_bytes(budget));
             PyMemoryError::new_err(format!("{what} needs {need}, more than the {budget} available"))
         }
+        Error::Absent { name, what, .. } => PyValueError::new_err(format!(
+            "{what}; put the files there, or pass as data_dir the folder that has them in {name}"
+        )),
         Error::Strict(what) => {
             PyValueError::new_err(format!("the data needs repairs, and strict=True: {what}"))
         }

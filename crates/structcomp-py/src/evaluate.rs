@@ -23,7 +23,7 @@ pub(crate) fn classify(
     file: Option<std::path::PathBuf>,
     runs: usize,
     probe: &str,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<String> {
     let x = features.inner.clone();
     let labels = classes(&labels)?;
@@ -51,7 +51,7 @@ pub(crate) fn cluster(
     features: &Features,
     labels: Whole<'_>,
     seed: u64,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<String> {
     let x = features.inner.clone();
     let labels = classes(&labels)?;

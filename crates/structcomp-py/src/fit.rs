@@ -35,7 +35,7 @@ pub(crate) fn fit(
     loss: Option<Py<PyAny>>,
     on_epoch: Option<Py<PyAny>>,
     data: &str,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Model> {
     let settings = settings::read(settings)?;
     let (model, partitioning) = (&settings.training.model, &settings.partitioning);

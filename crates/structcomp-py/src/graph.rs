@@ -44,7 +44,7 @@ impl Graph {
         weights: Option<Weights<'_>>,
         n_nodes: Option<usize>,
         added: bool,
-        n_threads: Option<usize>,
+        n_threads: Option<i64>,
     ) -> PyResult<Self> {
         let (sources, targets) = (sources.numbers()?, targets.numbers()?);
         let weights = weights.as_ref().map(Weights::reals).transpose()?;
@@ -71,7 +71,7 @@ impl Graph {
         targets: Vec<String>,
         weights: Option<Weights<'_>>,
         ids: Option<Ids<'_>>,
-        n_threads: Option<usize>,
+        n_threads: Option<i64>,
     ) -> PyResult<Self> {
         let weights = weights.as_ref().map(Weights::reals).transpose()?;
         let ids = ids.as_ref().map(Ids::names).transpose()?;
@@ -96,7 +96,7 @@ impl Graph {
         indptr: Whole<'_>,
         indices: Whole<'_>,
         weights: Option<Weights<'_>>,
-        n_threads: Option<usize>,
+        n_threads: Option<i64>,
     ) -> PyResult<Self> {
         let (starts, targets) = (indptr.numbers()?, indices.numbers()?);
         let weights = weights.as_ref().map(Weights::reals).transpose()?;
@@ -127,7 +127,7 @@ impl Graph {
         n_nodes: Option<usize>,
         ids: Option<Ids<'_>>,
         n_columns: Option<usize>,
-        n_threads: Option<usize>,
+        n_threads: Option<i64>,
     ) -> PyResult<Self> {
         let stream = taken(stream)?;
         let names = ids.as_ref().map(Ids::names).transpose()?;

@@ -78,7 +78,7 @@ impl Model {
         py: Python<'py>,
         features: Option<&Features>,
         graph: &Graph,
-        n_threads: Option<usize>,
+        n_threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let data = dataset("", features, graph);
         matrix(py, work(py, n_threads, || self.inner.embed(&data))?)
@@ -94,7 +94,7 @@ impl Model {
         graph: &Graph,
         new_features: &Features,
         edges: &Graph,
-        n_threads: Option<usize>,
+        n_threads: Option<i64>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let data = dataset("", features, graph);
         let (features, edges) = (new_features.inner.clone(), &edges.inner);
@@ -111,7 +111,7 @@ impl Model {
         py: Python<'_>,
         features: Option<&Features>,
         graph: &Graph,
-        n_threads: Option<usize>,
+        n_threads: Option<i64>,
     ) -> PyResult<Self> {
         let data = dataset("", features, graph);
         let encoder = work(py, n_threads, || self.inner.untrained(&data))?;
@@ -133,7 +133,7 @@ impl Model {
         features: Option<&Features>,
         graph: &Graph,
         clusters: Option<Whole<'_>>,
-        n_threads: Option<usize>,
+        n_threads: Option<i64>,
     ) -> PyResult<String> {
         let data = dataset("", features, graph);
         let mut fitted = self.inner.clone();

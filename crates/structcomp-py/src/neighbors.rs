@@ -21,7 +21,7 @@ pub(crate) fn neighbors<'py>(
     nodes: Option<Whole<'py>>,
     rows: Option<&Features>,
     metric: Option<&str>,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>)> {
     let metric: Metric = choice("metric", metric)?;
     let x = features.inner.clone();

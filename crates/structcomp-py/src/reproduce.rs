@@ -39,7 +39,7 @@ pub(crate) fn reproduce(
     memory: Option<u64>,
     measure_command: Option<Vec<OsString>>,
     on_event: Option<Py<PyAny>>,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<String> {
     let reproduction = Reproduction {
         experiments: Experiment::select(&experiments).map_err(raise)?,

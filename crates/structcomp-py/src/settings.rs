@@ -83,7 +83,7 @@ fn set<T: Serialize + DeserializeOwned>(target: &mut T, name: &str, value: &Valu
     };
     *field = hyphenated(value.clone());
     *target = serde_json::from_value(Value::Object(fields))
-        .map_err(|error| Error::Input(format!("{name}: {error}")))?;
+        .map_err(|error| Error::invalid_setting(name, value, &error))?;
     Ok(true)
 }
 
@@ -106,7 +106,8 @@ fn is_parameter(key: &str) -> bool {
 /// One of the words that stand for the values of a type.
 pub(crate) fn choice<T: Default + DeserializeOwned>(name: &str, word: Option<&str>) -> PyResult<T> {
     let Some(word) = word else { return Ok(T::default()) };
-    serde_json::from_value(word.into()).map_err(|error| wrong(format!("{name}: {error}")))
+    serde_json::from_value(word.into())
+        .map_err(|error| raise(Error::invalid_setting(name, &word.into(), &error)))
 }
 
 /// A struct from a JSON object whose names have underscores.

@@ -21,7 +21,7 @@ pub(crate) fn partition<'py>(
     settings: &str,
     seed: u64,
     node_weights: Option<Whole<'py>>,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let mut partitioning = partitioning(settings)?;
     partitioning.node_weights =
@@ -41,7 +41,7 @@ pub(crate) fn quality(
     labels: Option<Whole<'_>>,
     hops: usize,
     seed: u64,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<String> {
     let partition = clusters_of(&clusters)?;
     let labels = labels.as_ref().map(classes).transpose()?;
@@ -73,7 +73,7 @@ pub(crate) fn compress<'py>(
     py: Python<'py>,
     features: &Features,
     clusters: Whole<'py>,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let (x, partition) = (features.inner.clone(), clusters_of(&clusters)?);
     let means = work(py, n_threads, || Ok(Compressed::new(&x, &partition)?.features().to_dense()))?;
@@ -90,7 +90,7 @@ pub(crate) fn drop_member<'py>(
     seed: u64,
     how: Option<&str>,
     epoch: u32,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let how: DropMember = choice("how", how)?;
     let (x, partition) = (features.inner.clone(), clusters_of(&clusters)?);
@@ -109,7 +109,7 @@ pub(crate) fn propagate<'py>(
     features: &Features,
     graph: &Graph,
     hops: usize,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let (x, graph) = (features.inner.clone(), graph.inner.clone());
     let spread = work(py, n_threads, || {
@@ -126,7 +126,7 @@ pub(crate) fn untrained_rows<'py>(
     features: &Features,
     graph: &Graph,
     name: &str,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let (x, graph) = (features.inner.clone(), graph.inner.clone());
     let rows = work(py, n_threads, || Ok(Control::named(name)?.rows(&graph, &x)?.to_dense()))?;

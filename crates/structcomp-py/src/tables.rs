@@ -24,7 +24,7 @@ pub(crate) fn table<'py>(
     stream: &Bound<'py, PyCapsule>,
     what: &str,
     n_columns: Option<usize>,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let stream = taken(stream)?;
     let (rows, width, values) = work(py, n_threads, || {
@@ -62,15 +62,15 @@ pub(crate) fn edges(stream: FFI_ArrowArrayStream, n_columns: Option<usize>) -> R
     let (mut listed, mut names) = (Listed::new(width == 3), NamedList::default());
     for batch in batches {
         let batch = batch.map_err(unreadable)?;
-        let weights = (width == 3).then(|| Column::of(&batch, 2, "weights")?.floats()).transpose()?;
+        let weights = || (width == 3).then(|| Column::of(&batch, 2, "weights")?.floats()).transpose();
         if named {
             let ends = |at| Column::of(&batch, at, "edges")?.texts();
-            let (sources, targets) = (ends(0)?, ends(1)?);
+            let (sources, targets, weights) = (ends(0)?, ends(1)?, weights()?);
             let [sources, targets] = [&sources, &targets].map(|ends| ends.iter().map(String::as_str));
             names.add(sources, targets, weights.as_deref())?;
         } else {
             let ends = |at| Column::of(&batch, at, "edges")?.whole();
-            let (sources, targets) = (ends(0)?, ends(1)?);
+            let (sources, targets, weights) = (ends(0)?, ends(1)?, weights()?);
             listed.add(&sources, &targets, weights.as_deref().map(Reals::Single))?;
         }
     }

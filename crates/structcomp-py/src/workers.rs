@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 /// How often signals are checked.
@@ -23,17 +24,27 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// The given number of threads, or one per core.
-    pub(crate) fn new(threads: Option<usize>) -> PyResult<Self> {
-        if threads.is_some_and(|threads| !(1..=MOST_THREADS).contains(&threads)) {
-            return Err(wrong(format!(
-                "n_threads must be from 1 to {MOST_THREADS}, or None for one per core"
-            )));
-        }
+    /// The given number of threads, or one per core. Negative numbers leave cores free: -1 none, -2 one, and so on.
+    pub(crate) fn new(threads: Option<i64>) -> PyResult<Self> {
+        let threads = match threads {
+            None => 0,
+            Some(below @ ..0) => {
+                let cores = available_parallelism().map_or(1, |cores| cores.get() as i64);
+                cores.saturating_add(1).saturating_add(below).max(1) as usize
+            }
+            Some(threads) => match usize::try_from(threads) {
+                Ok(threads @ 1..=MOST_THREADS) => threads,
+                _ => {
+                    return Err(wrong(format!(
+                        "n_threads must be from 1 to {MOST_THREADS}, or None or -1 for one per core, not {threads}"
+                    )));
+                }
+            },
+        };
         let stop = Arc::new(AtomicBool::new(false));
         let heeded = stop.clone();
         let start = move |_| structcomp::heed(heeded.clone());
-        let pool = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).start_handler(start).build();
+        let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(start).build();
         let pool = pool.map_err(|error| wrong(format!("cannot start the threads: {error}")))?;
         Ok(Self { pool, stop })
     }
@@ -67,7 +78,7 @@ impl Workers {
 /// Releases the interpreter and runs a job, which Ctrl-C ends if it heeds that.
 pub(crate) fn work<T: Send>(
     py: Python<'_>,
-    threads: Option<usize>,
+    threads: Option<i64>,
     job: impl FnOnce() -> structcomp::Result<T> + Send,
 ) -> PyResult<T> {
     let workers = Workers::new(threads)?;

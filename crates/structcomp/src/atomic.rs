@@ -10,7 +10,7 @@ mod temporary;
 pub use lock::FolderLock;
 pub use set::FileSet;
 pub(crate) use staging::{Staging, recover};
-pub use temporary::discard_unfinished;
+pub use temporary::{ScratchFolder, discard_unfinished};
 
 use crate::{Error, Result};
 use std::{

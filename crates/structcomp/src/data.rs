@@ -332,11 +332,15 @@ fn recognize(path: &Path, options: &Options) -> Result<&'static Format> {
         ));
     }
     FORMATS.iter().find(|format| (format.recognizes)(&head)).ok_or_else(|| {
-        let what = match head.names.is_empty() {
-            true => "has an unrecognised format; specify the format, or see docs/reference/formats.md",
-            false => "is a folder without a recognised dataset; see docs/reference/formats.md",
+        if head.names.is_empty() && head.bytes.trim_ascii().is_empty() {
+            return Error::format(path, "is empty");
+        }
+        let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        let what = match path.is_dir() {
+            true => "is a folder without a recognised dataset",
+            false => "has an unrecognised format",
         };
-        Error::format(path, what)
+        Error::format(path, format!("{what}; the formats are {}", known.join(", ")))
     })
 }
 

@@ -44,6 +44,16 @@ pub enum Error {
     /// The data needed repairs although strict reading was requested.
     #[error("the data needs repairs, which strict reading does not allow: {0}")]
     Strict(String),
+    /// Files of a published dataset are not where they should be.
+    #[error("{what}; put the files there, or set STRUCTCOMP_DATA to the folder that has them in {name}")]
+    Absent {
+        /// Name of the dataset.
+        name: String,
+        /// Where it is not, what is missing, and who publishes it.
+        what: String,
+        /// Whether it can be downloaded.
+        can_be_fetched: bool,
+    },
     /// A download failed after all retries.
     #[error("{url}: {what}")]
     Download {
@@ -67,6 +77,25 @@ impl Error {
     pub(crate) fn at_line(path: impl AsRef<Path>, line: u64, what: impl Into<String>) -> Self {
         let path = path.as_ref().to_owned();
         Self::Format { path, line: Some(line), what: what.into() }
+    }
+
+    /// A setting that cannot have this value; `cause` is what came of deserialising it.
+    pub fn invalid_setting(name: &str, value: &serde_json::Value, cause: &serde_json::Error) -> Self {
+        let cause = cause.to_string();
+        let expected = cause.split_once("expected ").map(|(_, expected)| expected);
+        let expected = match expected {
+            Some(names) if cause.starts_with("unknown variant") => names.replace('`', "'"),
+            Some("usize" | "u64" | "u32" | "u16" | "u8") => "an integer of at least 0".into(),
+            Some("f64" | "f32") => "a number".into(),
+            Some("a boolean") => "true or false".into(),
+            Some("a string" | "string or map") => "a name".into(),
+            Some(other) if !cause.starts_with("unknown") => match other.strip_prefix("an array of length ") {
+                Some(length) => format!("a list of {length} values"),
+                None => other.into(),
+            },
+            _ => return Self::Input(format!("{name}: {cause}")),
+        };
+        Self::Input(format!("{name} must be {expected}, not {value}"))
     }
 
     /// For builds without Parquet.
@@ -117,6 +146,24 @@ mod tests {
         let error = Error::at_line("edges.txt", 7, "expected two node ids");
         assert_eq!(error.to_string(), "edges.txt:7: expected two node ids");
         assert_eq!(Error::format("x.npy", "cut short").to_string(), "x.npy: cut short");
+    }
+
+    #[test]
+    fn settings_are_refused_in_words() {
+        let said = |value: serde_json::Value, cause: serde_json::Error| {
+            Error::invalid_setting("it", &value, &cause).to_string()
+        };
+        for value in [serde_json::json!(-3), serde_json::json!(2.5), serde_json::json!("wide")] {
+            let cause = serde_json::from_value::<Option<usize>>(value.clone()).unwrap_err();
+            assert_eq!(
+                said(value.clone(), cause),
+                format!("it must be an integer of at least 0, not {value}")
+            );
+        }
+        let cause = serde_json::from_value::<crate::Mode>("half".into()).unwrap_err();
+        assert_eq!(said("half".into(), cause), "it must be 'structcomp' or 'full', not \"half\"");
+        let cause = serde_json::from_value::<[f64; 2]>(serde_json::json!([1.0])).unwrap_err();
+        assert!(said(serde_json::json!([1.0]), cause).starts_with("it must be a list of 2 values, not"));
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod pipeline;
 mod plan;
 mod prepare;
 pub mod preset;
+mod progress;
 #[cfg(test)]
 mod properties;
 pub mod random;
@@ -49,6 +50,7 @@ pub use pipeline::{Fitted, Hooks, Mode, NewNodes, Stage, StructComp};
 pub use plan::Training;
 pub use prepare::{FeatureNorm, Prepare, StandIn};
 pub use preset::Preset;
+pub use progress::{Steps, watch};
 pub use random::Seed;
 pub use sample::{Saint, SaintSampler};
 pub use train::{Epoch, Trainer};

@@ -13,7 +13,7 @@ mod parquet;
 mod sparse;
 mod text;
 
-pub use crate::atomic::{FileSet, FolderLock, check_writable, discard_unfinished, write_text};
+pub use crate::atomic::{FileSet, FolderLock, ScratchFolder, check_writable, discard_unfinished, write_text};
 pub use clusters::write_clusters;
 pub use edges::write_edges;
 pub use export::Export;

@@ -29,7 +29,7 @@ use crate::matrix::eigen::eigen;
 use crate::matrix::{mean_and_variance, zeros};
 use crate::model::{Contrastive, Solved};
 use crate::prepare::{FittedStandIn, StandIn};
-use crate::{Budget, Compressed, Error, Features, Graph, Normalization, Propagation, Result, Seed};
+use crate::{Budget, Compressed, Error, Features, Graph, Normalization, Propagation, Result, Seed, progress};
 use rayon::prelude::*;
 use reliability::reliability;
 use weights::Evidence;
@@ -115,9 +115,12 @@ pub(crate) fn solve(
     let projection = axes(x, settings.axes(x.rows()), seed);
     let x = Projected::new(x, &projection);
     let mut reliable = Vec::with_capacity(x.width());
+    // Each block is read once for reliability, and once for each of three kinds of candidates.
+    progress::steps(4 * blocks(graph, x.width()).count());
     for columns in blocks(graph, x.width()) {
         let rows = x.columns(&columns);
         reliable.extend(reliability(&rows, columns.len(), graph, partition, settings.draws, seed));
+        progress::step();
     }
     let sample = Sample::of(graph);
     let (mut candidates, dimensions) = candidates(graph, &x, &sample, seed)?;
@@ -219,6 +222,7 @@ fn candidates(graph: &Graph, x: &Projected, sample: &Sample, seed: Seed) -> Resu
         let mut sampled = zeros(sample.nodes.len() * size);
         for columns in blocks(graph, size) {
             sample.place(&signal.rows(graph, x, &columns)?, &columns, &mut sampled);
+            progress::step();
         }
         Ok::<_, Error>(plain(signal, sampled, size))
     };

@@ -1,7 +1,7 @@
 //! Which data to read, how to read it, and how to prepare its features.
 
-use super::{EveryCommand, one_of};
-use anyhow::Result;
+use super::{EveryCommand, STANDARD, file_of, one_of};
+use anyhow::{Result, bail};
 use clap::{Arg, Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use structcomp::data::EdgeColumns;
@@ -11,7 +11,7 @@ use structcomp::{Dataset, FeatureNorm, Features, Graph, Prepare, StandIn, data};
 /// Which data.
 #[derive(Args, Clone)]
 pub(crate) struct Input {
-    /// Name of a dataset, file, folder, or name of a synthetic graph
+    /// Name of a dataset, file, folder, name of a synthetic graph, or - for standard input
     #[arg(value_name = "DATA", default_value = "demo", conflicts_with = "edges", help_heading = None::<&str>)]
     data: Option<String>,
     /// File of edges, instead of DATA
@@ -46,8 +46,8 @@ pub(crate) struct Reading {
     /// Column of the edge weights
     #[arg(long, value_name = "COLUMN", conflicts_with = "no_weights")]
     weight: Option<String>,
-    /// File format, if it is not recognised by content; see docs/reference/formats.md
-    #[arg(long, value_name = "NAME", value_parser = format_names(), hide_possible_values = true)]
+    /// File format, if it is not recognised by content; one of the names below
+    #[arg(long, value_name = "NAME", value_parser = format_names())]
     format: Option<String>,
     /// Fail instead of repairing the data
     #[arg(long)]
@@ -120,7 +120,17 @@ impl Reading {
     /// Loads a dataset by name or path.
     pub(crate) fn load(&self, data: &str, common: &EveryCommand) -> Result<Dataset> {
         if self.features.is_some() || self.labels.is_some() {
+            let is_named = data::Synthetic::named(data).is_some() || data::named::find(data).is_some();
+            if is_named {
+                bail!(
+                    "{data} has features and labels of its own; leave out --features and --labels, or give a \
+                     file of edges with --edges"
+                );
+            }
             return self.load_files(Path::new(data), common);
+        }
+        if data == STANDARD {
+            return Ok(data::open(file_of(Path::new(data))?, &self.options(common))?);
         }
         // Only named datasets need the folder, which is not known everywhere.
         let folder = data::named::find(data).map_or(Ok(PathBuf::new()), |_| common.data_dir())?;
@@ -129,7 +139,7 @@ impl Reading {
 
     fn load_files(&self, edges: &Path, common: &EveryCommand) -> Result<Dataset> {
         let (features, labels) = (self.features.as_deref(), self.labels.as_deref());
-        Ok(data::open_files(edges, features, labels, &self.options(common))?)
+        Ok(data::open_files(file_of(edges)?, features, labels, &self.options(common))?)
     }
 
     /// The rows of a file that is no graph: a matrix, or any table if its features are asked for.
@@ -139,7 +149,8 @@ impl Reading {
         part: Option<Export>,
         common: &EveryCommand,
     ) -> Result<Option<data::Table>> {
-        let is_file = Path::new(data).is_file() && self.features.is_none() && part != Some(Export::Edges);
+        let data = &file_of(Path::new(data))?;
+        let is_file = data.is_file() && self.features.is_none() && part != Some(Export::Edges);
         let is_table = is_file && (data::is_matrix(data)? || part == Some(Export::Features));
         is_table.then(|| data::open_table(data, &self.options(common)).map_err(Into::into)).transpose()
     }

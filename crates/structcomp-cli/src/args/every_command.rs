@@ -35,22 +35,22 @@ pub(crate) struct EveryCommand {
 }
 
 impl EveryCommand {
-    /// Sets the number of threads; to be called once, first.
+    /// Starts the threads, which count the steps of long work; to be called once, first.
     pub(crate) fn start(&self) -> Result<()> {
-        if let Some(threads) = self.threads {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads as usize)
-                .build_global()
-                .context("cannot start the threads")?;
-        }
-        Ok(())
+        let count_steps = |_| structcomp::watch(terminal::counted().clone());
+        count_steps(0);
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.map_or(0, usize::from))
+            .start_handler(count_steps)
+            .build_global()
+            .context("cannot start the threads")
     }
 
     /// Prints a result as JSON or as text.
     pub(crate) fn print(&self, report: &impl serde::Serialize, text: impl FnOnce() -> String) -> Result<()> {
         match self.json {
             true => terminal::print_json(report),
-            false => terminal::print(&text()),
+            false => terminal::print_report(&text()),
         }
     }
 

@@ -1,13 +1,13 @@
 //! `structcomp convert`: a dataset in another format.
 
 use crate::{
-    args::{EveryCommand, Preparing, Reading, one_of},
+    args::{EveryCommand, Preparing, Reading, STANDARD, one_of, to_standard_output},
     terminal,
 };
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use structcomp::memory::human_bytes;
 use structcomp::output::Export;
 use structcomp::{Dataset, Normalization, Propagation};
@@ -23,10 +23,10 @@ use structcomp::{Dataset, Normalization, Propagation};
   structcomp convert cora noisy --random-edges 527       the graph with 527 more edges
   structcomp convert graph.scg edges.csv --part edges")]
 pub(crate) struct Convert {
-    /// Name of a dataset, file, folder, or name of a synthetic graph
+    /// Name of a dataset, file, folder, name of a synthetic graph, or - for standard input
     #[arg(value_name = "IN")]
     input: String,
-    /// File or folder to write: a graph (.scg), a table (.npy, .parquet, .csv, .tsv; also .gz, .zst), a sparse matrix (.npz, .mtx, METIS's .graph), or a folder
+    /// File or folder to write: a graph (.scg), a table (.npy, .parquet, .csv, .tsv; also .gz, .zst), a sparse matrix (.npz, .mtx, METIS's .graph), a folder, or - for CSV on standard output
     #[arg(value_name = "OUT")]
     output: PathBuf,
     /// Which part a table holds [default: the features, or the edges if there are none]
@@ -41,6 +41,9 @@ pub(crate) struct Convert {
     /// Number of random edges to add between nodes that are not adjacent
     #[arg(long, value_name = "N", default_value_t = 0)]
     random_edges: usize,
+    /// Replace the file that is read
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -75,23 +78,15 @@ impl Convert {
             Part::Edges => Export::Edges,
         });
         let mut notes = Vec::new();
-        let written = match self.reading.table(&self.input, part, &self.common)? {
-            Some(_) if self.hops > 0 || self.random_edges > 0 => {
-                bail!("{} is a table without a graph; leave out --hops and --random-edges", self.input)
-            }
-            Some(mut table) => {
-                self.preparing.apply_to_table(&mut table, &self.common)?;
-                table.export(&self.output)?
-            }
-            None => {
-                let mut dataset = self.reading.load(&self.input, &self.common)?;
-                self.preparing.apply(&mut dataset, &self.common)?;
-                let dataset = self.changed(dataset)?;
-                notes.extend(dataset.repairs.describe(dataset.graph.edges() as u64));
-                notes.extend(dataset.source.notes.clone());
-                dataset.export(&self.output, part)?
-            }
-        };
+        self.check()?;
+        let mut write = |output: &Path| self.write(part, output, &mut notes);
+        let to_stdout = self.output == Path::new(STANDARD);
+        if to_stdout {
+            to_standard_output("csv", |file| write(file).map(|_| ()))?;
+            spinner.finish_and_clear();
+            return Ok(());
+        }
+        let written = write(&self.output)?;
         spinner.finish_and_clear();
         let report = ConvertReport {
             output: self.output.clone(),
@@ -106,9 +101,44 @@ impl Convert {
             format!("{}: {written}, {bytes} in {seconds:.3} s\n{notes}", self.output.display())
         })
     }
-}
 
-impl Convert {
+    /// What cannot be meant.
+    fn check(&self) -> Result<()> {
+        if self.output == Path::new(STANDARD) && self.common.json {
+            bail!("standard output cannot hold both the data and --json; leave out --json");
+        }
+        let place = |path: &Path| path.canonicalize().ok();
+        let same = place(Path::new(&self.input)).is_some_and(|input| place(&self.output) == Some(input));
+        if same && !self.force {
+            bail!(
+                "{} would be replaced by its own conversion; choose another name, or add --force",
+                self.input
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes the output, and says what that is.
+    fn write(&self, part: Option<Export>, output: &Path, notes: &mut Vec<String>) -> Result<&'static str> {
+        Ok(match self.reading.table(&self.input, part, &self.common)? {
+            Some(_) if self.hops > 0 || self.random_edges > 0 => {
+                bail!("{} is a table without a graph; leave out --hops and --random-edges", self.input)
+            }
+            Some(mut table) => {
+                self.preparing.apply_to_table(&mut table, &self.common)?;
+                table.export(output)?
+            }
+            None => {
+                let mut dataset = self.reading.load(&self.input, &self.common)?;
+                self.preparing.apply(&mut dataset, &self.common)?;
+                let dataset = self.changed(dataset)?;
+                notes.extend(dataset.repairs.describe(dataset.graph.edges() as u64));
+                notes.extend(dataset.source.notes.clone());
+                dataset.export(output, part)?
+            }
+        })
+    }
+
     fn changed(&self, mut dataset: Dataset) -> Result<Dataset> {
         if self.random_edges > 0 {
             dataset.graph = dataset.graph.with_random_edges(self.random_edges, self.common.seed())?;

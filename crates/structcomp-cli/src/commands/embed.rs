@@ -92,7 +92,7 @@ impl Embed {
             dataset.source.notes.push(zero.into());
         }
         let load = lap.time();
-        spinner.set_message("embedding the graph".to_owned());
+        terminal::stage(&spinner, "embedding the graph".to_owned());
         let (rows, cols) = (dataset.graph.nodes(), fitted.outputs());
         let layout = MatrixLayout { rows, cols, ids: &dataset.ids, labels: None, column: "embedding" };
         let mut writer = MatrixWriter::create(&self.out, layout)?;
@@ -114,7 +114,7 @@ impl Embed {
             bail!("{} has no features, which this embedding starts from; --features adds some", dataset.name)
         };
         let load = lap.time();
-        spinner.set_message(format!("computing {}", control.label));
+        terminal::stage(&spinner, format!("computing {}", control.label));
         let embedding = control.rows(&dataset.graph, x)?.to_dense();
         write_embedding(&self.out, &embedding, &dataset)?;
         let report =

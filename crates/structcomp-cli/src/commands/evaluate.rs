@@ -111,14 +111,14 @@ impl Evaluate {
         let splits = self.splits(&dataset, &probe)?;
         let load = started.elapsed().as_secs_f64();
 
-        spinner.set_message(format!("evaluating with {probe}"));
+        terminal::stage(&spinner, format!("evaluating with {probe}"));
         let controls =
             dataset.features.as_ref().map(|x| self.judge.controls(Controls::of_features(&dataset.graph, x)));
         let on = (labels, &splits);
         let judgement = Judgement::of(&embedding, controls.as_ref(), &probe, on, self.common.seed())?;
         let clustering = match self.clustering {
             true => {
-                spinner.set_message("clustering with k-means".to_owned());
+                terminal::stage(&spinner, "clustering with k-means".to_owned());
                 Some(self.cluster(&embedding, controls.as_ref(), labels)?)
             }
             false => None,

@@ -1,7 +1,7 @@
 //! `structcomp neighbors`: the rows of an embedding that are most like some of them, by name.
 
 use crate::{
-    args::{EveryCommand, one_of},
+    args::{EveryCommand, file_of, one_of},
     terminal::{self, grouped},
 };
 use anyhow::{Result, bail};
@@ -111,7 +111,7 @@ impl Neighbors {
         let started = Instant::now();
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.embedding.display()));
         let options = Options { budget: self.common.budget(), ..Options::default() };
-        let named = NamedRows::open(&self.embedding, self.ids.as_deref(), &options)?;
+        let named = NamedRows::open(file_of(&self.embedding)?, self.ids.as_deref(), &options)?;
         let search = NeighborSearch::new(&named.rows, self.metric, self.common.budget())?;
         spinner.finish_and_clear();
         match &self.out {

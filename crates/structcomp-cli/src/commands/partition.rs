@@ -126,7 +126,7 @@ struct PartitionSeconds {
 impl Partition {
     pub(crate) fn run(&self) -> Result<()> {
         self.common.start()?;
-        [&self.out, &self.plot].into_iter().flatten().try_for_each(check_writable)?;
+        self.check_outputs()?;
         let started = Instant::now();
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
         let mut dataset = self.input.load(&self.common)?;
@@ -134,14 +134,14 @@ impl Partition {
         let load = started.elapsed().as_secs_f64();
 
         let config = self.config(&dataset)?;
-        spinner.set_message(format!("partitioning with {}", config.method));
+        terminal::stage(&spinner, format!("partitioning with {}", config.method));
         let (partition, requested) = config.split(&dataset.graph, self.common.seed())?;
         let split = started.elapsed().as_secs_f64();
         if let Some(out) = &self.out {
             write_clusters(out, &partition, &dataset.ids)?;
         }
 
-        spinner.set_message("measuring the clusters".to_owned());
+        terminal::stage(&spinner, "measuring the clusters".to_owned());
         let measured = Instant::now();
         let quality = Quality::of(&dataset.graph, &partition, dataset.labels.as_ref())?;
         let hops =
@@ -169,13 +169,28 @@ impl Partition {
             version: env!("CARGO_PKG_VERSION"),
         };
         if let Some(plot) = &self.plot {
-            spinner.set_message("drawing".to_owned());
+            terminal::stage(&spinner, "drawing".to_owned());
             let (graph, labels, quality) =
                 (&dataset.graph, dataset.labels.as_ref(), &report.partition.quality);
             Picture { title: &report.title(), graph, partition: &partition, quality, labels }.write(plot)?;
         }
         spinner.finish_and_clear();
         self.common.print(&report, || report.text(self))
+    }
+
+    /// Fails now, and not after partitioning.
+    fn check_outputs(&self) -> Result<()> {
+        for (flag, file, ends) in
+            [("--out", &self.out, &[".part", ".csv", ".tsv"][..]), ("--plot", &self.plot, &[".svg"])]
+        {
+            let Some(file) = file else { continue };
+            let name = file.to_string_lossy().to_lowercase();
+            if !ends.iter().any(|end| name.ends_with(end)) {
+                bail!("{flag} {}: expected a name that ends in {}", file.display(), ends.join(" or "));
+            }
+            check_writable(file)?;
+        }
+        Ok(())
     }
 
     fn config(&self, dataset: &Dataset) -> Result<Partitioning> {

@@ -58,6 +58,9 @@ pub(crate) struct Run {
     /// Folder to write to: embedding.npy, weights.safetensors, run.json, report.html
     #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
+    /// Replace files of these names that no earlier run wrote
+    #[arg(long, requires = "out", help_heading = "Output")]
+    force: bool,
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -104,7 +107,7 @@ impl Run {
         let checkpoint = self.out.as_ref().map(|out| out.join("checkpoint.safetensors"));
         let fitted = self.training.fit(&model, &dataset, checkpoint.as_deref(), &spinner)?;
         lap.time();
-        spinner.set_message("embedding the graph".to_owned());
+        terminal::stage(&spinner, "embedding the graph".to_owned());
         let embedding = fitted.embed(&dataset)?;
         if let Some(out) = &out {
             out.start()?;
@@ -112,7 +115,7 @@ impl Run {
             fitted.save(out.file(WEIGHTS))?;
         }
         let embed = lap.time();
-        spinner.set_message("evaluating the embedding".to_owned());
+        terminal::stage(&spinner, "evaluating the embedding".to_owned());
         let embedding = Features::Dense(embedding);
         let findings = match fitted.interrupted {
             true => Ok(Findings::default()),
@@ -154,6 +157,12 @@ impl Run {
         }
         if self.out.is_none() && self.training.uses_checkpoints() {
             bail!("checkpoints are written to the folder of --out; add it");
+        }
+        if let Some(foreign) = self.out.as_deref().filter(|_| !self.force).and_then(foreign) {
+            bail!(
+                "{} was not written by an earlier run; choose another folder, or add --force to replace it",
+                foreign.display()
+            );
         }
         Ok(())
     }
@@ -210,6 +219,19 @@ fn nodes_on_the_map(text: &str) -> Result<usize, String> {
         Ok(nodes) if nodes <= PageMap::MOST => Ok(nodes),
         _ => Err(format!("give a number up to {}", PageMap::MOST)),
     }
+}
+
+/// A file in the folder that a run would replace, but no run wrote: the report lists those of its run.
+fn foreign(out: &Path) -> Option<PathBuf> {
+    let report: serde_json::Value = std::fs::read(out.join(REPORT))
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default();
+    let ours = |name: &str| match name {
+        REPORT => report.get("version").is_some() && report.get("data").is_some(),
+        name => report.get("files").is_some_and(|files| files.get(name).is_some()),
+    };
+    FILES.into_iter().filter(|name| !ours(name)).map(|name| out.join(name)).find(|file| file.exists())
 }
 
 /// What an error after training leaves for the user.

@@ -7,6 +7,7 @@ mod set;
 use super::partition::method_or_file;
 use crate::args::{EveryCommand, Preparing, one_of};
 use anyhow::{Result, bail};
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use mode::ModeFlags;
 use serde_json::Value;
@@ -17,7 +18,7 @@ use structcomp::{Activation, Dataset, EncoderKind, Mode, Model, Partitioning, Pr
 #[command(next_help_heading = "Training")]
 pub(super) struct TrainingFlags {
     /// The model: our recipe, which is solved and not trained, or a contrastive model [default: solved]
-    #[arg(long, value_name = "MODEL", value_parser = clap::builder::PossibleValuesParser::new(Model::NAMES))]
+    #[arg(long, value_name = "MODEL", ignore_case = true, value_parser = clap::builder::PossibleValuesParser::new(Model::NAMES).map(|name| name.to_lowercase()))]
     model: Option<String>,
     /// Where the settings come from: ours or the paper's for this data and model, or the model's defaults
     #[arg(long, value_name = "PRESET", default_value = "ours")]
@@ -26,21 +27,21 @@ pub(super) struct TrainingFlags {
     #[arg(long, short = 'k', value_name = "K")]
     clusters: Option<usize>,
     /// Partitioning method, or a .part file; 'structcomp partition --help' lists the methods
-    #[arg(long, value_name = "METHOD", default_value = "multilevel", value_parser = method_or_file)]
+    #[arg(long, visible_alias = "method", value_name = "METHOD", default_value = "multilevel", value_parser = method_or_file)]
     partitioner: String,
-    /// Number of epochs
+    /// Trained models: number of epochs [default: the preset's, or 50]
     #[arg(long, value_name = "N")]
     epochs: Option<usize>,
-    /// Learning rate
+    /// Trained models: learning rate [default: the preset's, or 0.001]
     #[arg(long, value_name = "RATE")]
     lr: Option<f64>,
-    /// Weight decay
+    /// Trained models: weight decay [default: the preset's, or 0.0005]
     #[arg(long, value_name = "DECAY")]
     weight_decay: Option<f64>,
-    /// Embedding dimension
+    /// Trained models: embedding dimension [default: the preset's, or 512]
     #[arg(long, value_name = "N")]
     hidden: Option<usize>,
-    /// Number of encoder layers
+    /// Trained models: number of encoder layers [default: the preset's, or 1]
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
     /// Encoder: message passing in every layer (gcn) or before the first (sgc, ssgc) [default: the model's]
@@ -145,6 +146,10 @@ impl TrainingFlags {
             mode if clusters && !mode.uses_clusters() => {
                 bail!("--mode {} uses no clusters; leave out --clusters and --partitioner", mode.name())
             }
+            _ if self.epochs == Some(0) => bail!(
+                "--epochs must be at least 1; run compares with the encoder before training anyway, as the control \
+                 'encoder'"
+            ),
             _ if self.model.is_none() && self.preset != PresetChoice::Ours => {
                 bail!("--preset needs a model; choose one with --model")
             }

@@ -5,6 +5,8 @@ use super::*;
 /// Commands that must fail, in the folder that `broken` makes.
 const FAILURES: &str = "
 inform
+rnu
+fly
 info coar
 info cora
 info none/here.txt
@@ -13,6 +15,10 @@ info edges.txt --splits random20
 info edges.txt --labels y.csv --splits mine
 info edges.txt --strict
 info demo --memory 1K
+info empty.csv
+info unlike.bin
+info empty-folder
+info edges.txt --modle sce
 info edges.txt --format matrix-market
 info edges.txt --format odd
 info edges.txt --edges edges.txt
@@ -39,6 +45,9 @@ generate --out d --words 5 --gaussian 5
 
 convert edges.txt
 convert edges.txt out.xyz
+convert edges.txt edges.txt
+convert edges.txt ./edges.txt --part edges
+convert edges.txt - --json
 convert edges.txt x.npy --features none.csv
 convert edges.txt x.npy --features inf.csv
 convert edges.txt x.npy --hops 1
@@ -55,6 +64,8 @@ partition edges.txt -k 2 --node-weights none.txt
 partition edges.txt -k 2 --method random --refine objective
 partition edges.txt -k 2 --per-component
 partition edges.txt -k 2 --out c.npy
+partition edges.txt -k 2 --out c.json
+partition edges.txt -k 2 --plot c.png
 partition edges.txt -k 3 --method theirs.part
 
 train
@@ -62,6 +73,10 @@ train demo --out m.npy
 train demo --out edges.txt/m.safetensors
 train demo --out m.safetensors --model magic
 train demo --out m.safetensors --preset paper
+train demo --out m.safetensors --modle sce
+train demo --out m.safetensors --model garce
+train demo --out m.safetensors --model sce --epochs 0
+train cora --out m.safetensors --features x.csv
 train demo --out m.safetensors --partitioner magic
 train demo --out m.safetensors --partitioner edges.txt
 train demo --out m.safetensors --clusters 1
@@ -104,6 +119,10 @@ train demo --out model.safetensors --model sce --hidden 4 --seed 9 --resume
 train demo --out damaged.safetensors --model sce --hidden 4 --resume
 
 run --out edges.txt/results
+run --out foreign
+run --force
+run --links 2
+run cora --features x.csv
 run --splits none
 run --runs 1
 run --links=1.5
@@ -143,6 +162,9 @@ evaluate edges.txt --labels y.csv --embedding z.csv --splits none
 evaluate edges.txt --labels y.csv --embedding z.csv --links
 evaluate edges.txt --labels y.csv --embedding z.csv --probe svm
 evaluate edges.txt --labels y.csv --embedding z.csv --runs 0
+
+completions tcsh
+man nothing
 
 neighbors
 neighbors z.csv
@@ -185,9 +207,15 @@ fn broken() -> tempfile::TempDir {
         ("theirs.part", "0\n0\n1\n1\n"),
         ("weights.txt", "1\n1\n0\n1\n"),
         ("damaged.checkpoint.safetensors", "{}"),
+        ("empty.csv", "\n"),
+        ("unlike.bin", "\u{1}\u{2}\u{3}\n"),
+        ("foreign/report.html", "mine"),
     ] {
+        let place = folder.path().join(name);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         write(folder.path(), name, text);
     }
+    std::fs::create_dir(folder.path().join("empty-folder")).unwrap();
     let small = "--model sce --epochs 1 --hidden 4 --out";
     line(folder.path(), &format!("train demo --checkpoint-every 1 {small} model.safetensors"));
     let stand_in = "--stand-in position --stand-in-width 3 -k 2";

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Every command, as typed.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "",
     "run",
     "info",
@@ -19,6 +19,8 @@ const COMMANDS: [&str; 15] = [
     "evaluate",
     "neighbors",
     "reproduce",
+    "completions",
+    "man",
 ];
 
 fn help(folder: &Path, command: &str) -> String {
@@ -69,4 +71,44 @@ fn every_partitioning_method_and_model_is_listed() {
     assert!(structcomp::partition::METHODS.iter().all(|method| said.contains(method.name)), "{said}");
     let said = help(folder.path(), "run");
     assert!(structcomp::Model::NAMES.iter().all(|name| said.contains(name)), "{said}");
+}
+
+/// `-h` fits on a screen: data first, then the flags that most calls need. `--help` has all.
+#[test]
+fn short_help_is_a_screen() {
+    let folder = folder();
+    for command in COMMANDS {
+        let short = line(folder.path(), &format!("{command} -h"));
+        let lines = short.lines().count();
+        assert!(lines <= 56, "{command} -h has {lines} lines: {short}");
+        assert!(lines < help(folder.path(), command).lines().count(), "{command}");
+    }
+    let short = line(folder.path(), "run -h");
+    let place = |what: &str| short.find(what).unwrap_or_else(|| panic!("{what} is not in {short}"));
+    assert!(place("[DATA]  ") < place("--model"));
+    assert!(place("--model") < place("--seed") && !short.contains("--ssgc-alpha"), "{short}");
+    assert!(help(folder.path(), "run").contains("--ssgc-alpha"));
+    let usual = structcomp::Training::default();
+    for default in [
+        format!("or {}]", usual.epochs),
+        format!("or {}]", usual.learning_rate),
+        format!("or {}]", usual.hidden),
+    ] {
+        assert!(short.contains(&default), "{default} is not in {short}");
+    }
+    assert!(help(folder.path(), "").find("  run ") < help(folder.path(), "").find("  info "));
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let folder = folder();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = line(folder.path(), &format!("completions {shell}"));
+        assert!(script.contains("neighbors") && script.contains("weight-decay"), "{shell}");
+        assert!(!script.contains("measure-training"), "{shell}");
+    }
+    let page = line(folder.path(), "man");
+    assert!(page.starts_with(".ie") || page.contains(".TH structcomp"), "{page}");
+    assert!(page.contains("neighbors"), "{page}");
+    assert!(line(folder.path(), "man datasets fetch").contains("structcomp datasets fetch"));
 }

@@ -12,6 +12,7 @@ mod files;
 mod help;
 mod info;
 mod interrupt;
+mod manners;
 mod names;
 mod neighbors;
 mod partition;

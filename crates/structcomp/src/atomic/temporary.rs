@@ -82,6 +82,26 @@ pub(super) fn folder_in(parent: &Path) -> io::Result<(TempDir, Unfinished)> {
     }
 }
 
+/// A folder for what is needed only while the program runs; it is deleted when this is dropped, or on a signal.
+pub struct ScratchFolder {
+    folder: TempDir,
+    _entry: Unfinished,
+}
+
+impl ScratchFolder {
+    /// A new one in the system's folder for temporary files.
+    pub fn create() -> crate::Result<Self> {
+        let parent = std::env::temp_dir();
+        let (folder, entry) = folder_in(&parent).map_err(crate::Error::io(&parent))?;
+        Ok(Self { folder, _entry: entry })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
 fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX);

@@ -2,7 +2,7 @@
 
 use crate::encoder::{Encoder, FittedEncoder};
 use crate::plan::Plan;
-use crate::{Dense, Error, Features, Graph, Result};
+use crate::{Dense, Error, Features, Graph, Result, progress};
 
 impl Encoder {
     /// The embedding of every node of a graph, also of one that was not trained on.
@@ -27,7 +27,7 @@ impl Encoder {
         sink: impl FnMut(&[f32]) -> Result<()>,
     ) -> Result<()> {
         check(self.inputs(), x)?;
-        self.run(graph, x, sink)
+        self.run(graph, x, counted(x.rows(), self.outputs(), sink))
     }
 }
 
@@ -43,13 +43,26 @@ impl FittedEncoder {
             Self::Layers(encoder) => encoder.embed_rows(graph, x, sink),
             Self::Filters(filters) => {
                 check(self.inputs(), x)?;
-                filters.run(graph, x, sink)
+                filters.run(graph, x, counted(x.rows(), self.outputs(), sink))
             }
             Self::Zoomed(zoomed) => {
                 check(self.inputs(), x)?;
-                zoomed.run(graph, x, sink)
+                zoomed.run(graph, x, counted(x.rows(), self.outputs(), sink))
             }
         }
+    }
+}
+
+/// Counts the rows that go to a sink.
+fn counted(
+    rows: usize,
+    width: usize,
+    mut sink: impl FnMut(&[f32]) -> Result<()>,
+) -> impl FnMut(&[f32]) -> Result<()> {
+    progress::steps(rows);
+    move |block| {
+        progress::steps_done(block.len() / width.max(1));
+        sink(block)
     }
 }
 

@@ -7,7 +7,7 @@ mod rows;
 mod slimg;
 
 use super::{Accuracy, Agreement, HeldOut, KMeans, LinkScore, Probe, Verdict};
-use crate::{Dataset, Dense, Error, Features, Fitted, Graph, Labels, Result, Seed, SplitSet};
+use crate::{Dataset, Dense, Error, Features, Fitted, Graph, Labels, Result, Seed, SplitSet, progress};
 use rows::Hopped;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -183,8 +183,10 @@ impl<'a> Controls<'a> {
         };
         let wanted: Vec<&'static Control> = CONTROLS.iter().filter(is_wanted).collect();
         let mut results = Vec::new();
+        progress::parts(wanted.len());
         rows::each(self.graph, &self.features, exact, &wanted, |control, rows| {
             results.push((control, judge(rows)?));
+            progress::part_done();
             Ok(())
         })?;
         for control in wanted {
@@ -199,7 +201,9 @@ impl<'a> Controls<'a> {
                 _ => continue,
             };
             results.push((control, judge(&Features::Dense(rows))?));
+            progress::part_done();
         }
+        progress::parts(0);
         let place = |name: &str| CONTROLS.iter().position(|control| control.name == name);
         results.sort_by_key(|(control, _)| place(control.name));
         Ok(ByControl { results })

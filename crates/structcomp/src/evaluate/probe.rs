@@ -8,7 +8,7 @@ use super::logistic::{Classifier, predictions};
 use super::{Accuracy, LogisticCv, Predictions, SplitNodes, over_splits};
 use crate::nn::Initial;
 use crate::random::mix;
-use crate::{Error, Features, Labels, Result, Seed, SplitSet};
+use crate::{Error, Features, Labels, Result, Seed, SplitSet, progress};
 use fit::ProbeTraining;
 use serde::{Deserialize, Serialize};
 
@@ -189,7 +189,12 @@ impl Probe {
 }
 
 fn logistic(x: &Features, labels: &Labels, splits: &SplitSet, c: f64) -> Result<Predictions> {
-    let fit = |nodes: SplitNodes| Ok((Classifier::fit(x, &nodes.train, c)?, nodes.test));
+    progress::steps_of_part(splits.splits.len());
+    let fit = |nodes: SplitNodes| {
+        let fitted = Classifier::fit(x, &nodes.train, c)?;
+        progress::step();
+        Ok((fitted, nodes.test))
+    };
     let fitted = over_splits(x, labels, splits, fit)?;
     Ok(Predictions { splits: predictions(x, &fitted) })
 }

@@ -14,6 +14,7 @@ mod treatment;
 
 use super::{Predictions, SplitNodes, over_splits};
 use crate::guard::still_wanted;
+use crate::progress;
 use crate::random::mix;
 use crate::{Features, Labels, Result, Seed, Split, SplitSet};
 use rayon::prelude::*;
@@ -61,9 +62,12 @@ impl LogisticCv {
             draw(&mut nodes.train, self.train_nodes, train);
         });
         let treated = Treated::of(x, &nodes);
+        progress::steps_of_part(nodes.len());
         let predicted = nodes.par_iter().map(|SplitNodes { train, test, .. }| {
             still_wanted()?;
-            Ok(Choice::of(&treated, train).classifier().predict(&treated, test))
+            let predicted = Choice::of(&treated, train).classifier().predict(&treated, test);
+            progress::step();
+            Ok(predicted)
         });
         Ok(Predictions { splits: predicted.collect::<Result<_>>()? })
     }

@@ -24,6 +24,12 @@ struct ModelNote {
     clusters_requested: Option<usize>,
 }
 
+/// What any of our files says about itself.
+#[derive(Deserialize)]
+struct AnyNote {
+    kind: String,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ModelKind {
@@ -73,6 +79,11 @@ impl Fitted {
     }
 
     fn parse(file: &Tensors) -> Result<Self> {
+        if file.note::<AnyNote>().is_ok_and(|note| note.kind == "checkpoint") {
+            return Err(file.wrong(
+                "is a checkpoint of training that has not finished, and not a model; resume that training",
+            ));
+        }
         let note: ModelNote = file.note()?;
         let prepared = Prepared::read(note.prepare, file)?;
         let encoder = FittedEncoder::read(note.encoder, file)?;

@@ -1,7 +1,7 @@
 //! Training with progress, checkpoints and an early end.
 
 use super::TrainingFlags;
-use crate::signals;
+use crate::{signals, terminal};
 use anyhow::{Result, anyhow, bail};
 use indicatif::ProgressBar;
 use std::cell::Cell;
@@ -29,20 +29,24 @@ impl TrainingFlags {
         stop.store(true, Relaxed);
         let mut on_stage = |stage| {
             stop.store(!patient || stage != Stage::Train, Relaxed);
-            spinner.set_message(match stage {
-                Stage::Prepare => "preparing the features".to_owned(),
-                Stage::Partition if model.mode == Mode::Graphzoom => "coarsening the graph".to_owned(),
-                Stage::Partition => format!("partitioning with {}", model.partitioning.method),
-                Stage::Compress => "compressing the features".to_owned(),
-                Stage::Train if name == "solved" => "solving the model".to_owned(),
-                Stage::Train => format!("training {name}"),
-            });
+            terminal::stage(
+                spinner,
+                match stage {
+                    Stage::Prepare => "preparing the features".to_owned(),
+                    Stage::Partition if model.mode == Mode::Graphzoom => "coarsening the graph".to_owned(),
+                    Stage::Partition => format!("partitioning with {}", model.partitioning.method),
+                    Stage::Compress => "compressing the features".to_owned(),
+                    Stage::Train if name == "solved" => "solving the model".to_owned(),
+                    Stage::Train => format!("training {name}"),
+                },
+            );
         };
         let started = Cell::new(false);
         let mut on_epoch = |epoch: &structcomp::Epoch, trainer: &structcomp::Trainer<'_>| {
             started.set(true);
             let (number, loss) = (epoch.number, epoch.loss);
             spinner.set_message(format!("training {name}: epoch {number} of {epochs}, loss {loss:.4}"));
+            terminal::counted().set(number as u64, epochs as u64);
             let stopped = stop.load(Relaxed);
             if let (Some(path), Some(every)) = (checkpoint, self.checkpoint_every)
                 && (stopped || number % every as usize == 0)

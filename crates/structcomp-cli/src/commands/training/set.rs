@@ -1,9 +1,9 @@
 //! Settings by their names in the library, so that flags and settings cannot differ.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use structcomp::{Model, Training};
+use structcomp::{Error, Model, Training};
 
 /// Sets a parameter of the model for the flag of the same name.
 pub(super) fn of_model(model: &mut Model, name: &str, value: Value) -> Result<()> {
@@ -35,7 +35,7 @@ pub(super) fn by_name(training: &mut Training, setting: &str) -> Result<()> {
 fn replace<T: Serialize + DeserializeOwned>(of: &mut T, name: &str, value: Value) -> Result<bool> {
     let mut fields = serde_json::to_value(&*of)?;
     let Some(field) = fields.get_mut(name) else { return Ok(false) };
-    *field = value;
-    *of = serde_json::from_value(fields).with_context(|| format!("invalid value for '{name}'"))?;
+    *field = value.clone();
+    *of = serde_json::from_value(fields).map_err(|error| Error::invalid_setting(name, &value, &error))?;
     Ok(true)
 }

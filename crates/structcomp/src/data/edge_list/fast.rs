@@ -7,6 +7,7 @@ use crate::{
         Options,
         text::{self, Delimiter},
     },
+    progress,
 };
 use rayon::prelude::*;
 
@@ -30,8 +31,13 @@ impl LineLayout {
             rest = others;
             places.push((*piece, place));
         }
-        let used: Vec<Option<usize>> =
-            places.into_par_iter().map(|(piece, place)| self.small_piece(piece, place, entry)).collect();
+        progress::steps(places.len());
+        let parse = |(piece, place): (&[u8], &mut [T])| {
+            let used = self.small_piece(piece, place, entry);
+            progress::step();
+            used
+        };
+        let used: Vec<Option<usize>> = places.into_par_iter().map(parse).collect();
         // The line may contain a large id, a quoted one or an error: the careful reader finds out.
         let Some(used): Option<Vec<usize>> = used.into_iter().collect() else { return Ok(None) };
         let (mut from, mut to) = (0, 0);

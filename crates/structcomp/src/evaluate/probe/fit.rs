@@ -9,6 +9,7 @@ use super::group::{LabelledRows, Pool, together};
 use crate::graph::Hops;
 use crate::guard::still_wanted;
 use crate::nn::{Activation, Adam, Initial, Layer, Network, Pass};
+use crate::progress;
 use crate::random::mix;
 use crate::{Error, Features, Optimizer, Result, Seed};
 use rand::seq::SliceRandom;
@@ -40,6 +41,7 @@ impl ProbeTraining {
         seeds: &[Seed],
     ) -> Result<Vec<Vec<(u32, u32)>>> {
         let together = if self.hidden.is_empty() { together(splits, classes) } else { 1 };
+        progress::steps_of_part(splits.len().div_ceil(together) * self.epochs);
         let groups = splits.par_chunks(together).zip(seeds.par_chunks(together));
         let groups: Vec<Result<Vec<_>>> =
             groups.map(|(splits, seeds)| self.side_by_side(x, classes, splits, seeds)).collect();
@@ -64,6 +66,7 @@ impl ProbeTraining {
         let mut best: Vec<Option<(usize, Vec<(u32, u32)>)>> = vec![None; splits.len()];
         for epoch in 1..=self.epochs {
             still_wanted()?;
+            progress::step();
             let finite = match &whole {
                 Some(all) => learner.step(all),
                 None => {
