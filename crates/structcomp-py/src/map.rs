@@ -14,7 +14,7 @@ use structcomp::map::Map;
 pub(crate) fn map_2d<'py>(
     py: Python<'py>,
     features: &Features,
-    n_threads: Option<usize>,
+    n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let x = features.inner.clone();
     let map = work(py, n_threads, || Map::of(&x.to_dense(), Budget::default()))?;

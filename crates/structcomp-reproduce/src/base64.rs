@@ -20,7 +20,14 @@ mod tests {
     #[test]
     fn bytes_are_encoded_as_in_the_standard() {
         // RFC 4648, section 10, and all bits set.
-        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
+        let cases = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+        ];
         assert!(cases.iter().all(|(bytes, text)| super::encoded(bytes.as_bytes()) == *text));
         assert_eq!(super::encoded(&[0xff, 0xef, 0xbe]), "/+++");
     }

@@ -132,7 +132,8 @@ impl RunPage<'_> {
                 duration(*seconds)
             )
         };
-        let mut text = table(&["stage", "time"], &self.seconds.iter().map(row).collect::<String>()).unwrap_or_default();
+        let mut text =
+            table(&["stage", "time"], &self.seconds.iter().map(row).collect::<String>()).unwrap_or_default();
         if let Some(bytes) = self.peak_rss_bytes {
             text += &paragraph("", &format!("Peak memory: {}", human_bytes(bytes)));
         }

@@ -280,7 +280,9 @@ mod tests {
     fn of_many_clusters_only_the_sizes_are_drawn() {
         let svg = draw(4000, &[], (0..4000).map(|node| node / 2).collect(), None);
         assert_eq!(svg.matches("<circle").count(), 0);
-        assert!(svg.contains("nodes per cluster") && svg.contains("2000 clusters are too many for a map of them"));
+        assert!(
+            svg.contains("nodes per cluster") && svg.contains("2000 clusters are too many for a map of them")
+        );
     }
 
     #[test]

@@ -62,7 +62,8 @@ impl Map {
             return Ok(Self { places: Dense::new(0, 2, vec![])?, nearest: vec![] });
         }
         let cols = rows.cols().max(1);
-        if let Some(row) = rows.values().chunks_exact(cols).position(|row| row.iter().any(|x| !x.is_finite())) {
+        if let Some(row) = rows.values().chunks_exact(cols).position(|row| row.iter().any(|x| !x.is_finite()))
+        {
             return Err(Error::Input(format!("row {row} has values that are not finite")));
         }
         // Checks that there are columns.
@@ -72,7 +73,8 @@ impl Map {
         let axes = Axes::principal(&unit, AXES).project(&unit);
         let Features::Dense(unit) = unit else { unreachable!("made above") };
         let nearest = nearest(&unit, &axes, budget)?;
-        let start = axes.values().chunks_exact(axes.cols()).map(|row| [row[0], row.get(1).copied().unwrap_or(0.0)]);
+        let start =
+            axes.values().chunks_exact(axes.cols()).map(|row| [row[0], row.get(1).copied().unwrap_or(0.0)]);
         let places = descent::descend(start.collect(), &Affinity::of(&nearest))?;
         Ok(Self { places: Dense::new(count, 2, places.concat())?, nearest })
     }

@@ -126,7 +126,8 @@ impl Run {
         let mut map = None;
         if out.is_some() && !fitted.interrupted {
             spinner.set_message("drawing the map".to_owned());
-            map = DrawnMap::of(&embedding, self.map, self.common.budget()).with_context(|| kept(out.as_ref()))?;
+            map = DrawnMap::of(&embedding, self.map, self.common.budget())
+                .with_context(|| kept(out.as_ref()))?;
         }
         let drawing = map.as_ref().map(|_| lap.time());
 

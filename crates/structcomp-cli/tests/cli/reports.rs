@@ -38,12 +38,20 @@ fn a_run_with_everything_reports_as_written() {
     let page = text(&read(folder.path(), "r/report.html"));
     assert!(page.contains("<h1>demo (synthetic)</h1>"));
     let mean = report["accuracy"]["mean"].as_f64().unwrap();
-    assert!(page.contains(&format!("<p class=\"headline\">{mean:.1} % of test nodes are classified correctly, ")));
+    assert!(
+        page.contains(&format!("<p class=\"headline\">{mean:.1} % of test nodes are classified correctly, "))
+    );
     assert!(page.contains(&format!("{mean:.2} <small>± ")) && page.contains("Â²X <small>two hops</small>"));
-    assert!(page.contains("On this graph, use that one.") && page.contains("Trained for 2 epochs, all that were planned"));
+    assert!(
+        page.contains("On this graph, use that one.")
+            && page.contains("Trained for 2 epochs, all that were planned")
+    );
     assert!(page.contains("<td>structcomp run --model sce --epochs 2"));
     let per_class = report["accuracy"]["per_class"].as_array().unwrap();
-    assert!(per_class.len() == 7 && per_class.iter().all(|share| (0.0..=100.0).contains(&share.as_f64().unwrap())));
+    assert!(
+        per_class.len() == 7
+            && per_class.iter().all(|share| (0.0..=100.0).contains(&share.as_f64().unwrap()))
+    );
     let unfilled = |part: &str| part.is_empty() || part == "checkpoint.safetensors";
     let mut files: Vec<_> =
         std::fs::read_dir(folder.path().join("r")).unwrap().map(|f| f.unwrap().file_name()).collect();
@@ -58,11 +66,15 @@ fn a_map_has_as_many_nodes_as_asked_for() {
     let train = "run --model sce --epochs 1 --hidden 8 --clusters 50 --runs 2 --quiet --out r";
     line(folder.path(), &format!("{train} --map 100"));
     let page = text(&read(folder.path(), "r/report.html"));
-    assert!(page.contains("The map shows 100 of 2,708 nodes, drawn at random") && page.contains("id=\"points\""));
+    assert!(
+        page.contains("The map shows 100 of 2,708 nodes, drawn at random") && page.contains("id=\"points\"")
+    );
     line(folder.path(), &format!("{train} --map 0"));
     let page = text(&read(folder.path(), "r/report.html"));
     assert!(!page.contains("id=\"points\"") && !page.contains("<script") && page.contains("Accuracy"));
-    assert!(json(folder.path(), "run --model sce --epochs 1 --hidden 8 --runs 2")["seconds"].get("map").is_none());
+    assert!(
+        json(folder.path(), "run --model sce --epochs 1 --hidden 8 --runs 2")["seconds"].get("map").is_none()
+    );
 }
 
 #[test]

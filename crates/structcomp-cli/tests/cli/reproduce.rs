@@ -36,12 +36,18 @@ fn errors_say_what_is_wrong_before_anything_runs() {
     assert!(code == 1 && said.contains("cora"), "{said}");
     std::fs::write(folder.path().join("file"), "").unwrap();
     let (code, said) = failure(folder.path(), &["reproduce", "theory", "--only", "star", "--out", "file/r"]);
-    assert!(code == 1 && said.contains("file: is a file, not a folder") && !said.contains("to run"), "{said}");
+    assert!(
+        code == 1 && said.contains("file: is a file, not a folder") && !said.contains("to run"),
+        "{said}"
+    );
     let args = ["reproduce", "theory", "--only", "star", "--out", "r", "--markdown", "."];
     let (code, said) = failure(folder.path(), &args);
     assert!(code == 1 && said.contains("is a folder") && !said.contains("to run"), "{said}");
     let (code, said) = failure(folder.path(), &[&args[..7], &["file/results.md"]].concat());
-    assert!(code == 1 && said.contains("file: is a file, not a folder") && !said.contains("to run"), "{said}");
+    assert!(
+        code == 1 && said.contains("file: is a file, not a folder") && !said.contains("to run"),
+        "{said}"
+    );
     let (code, said) = failure(folder.path(), &["measure-training", "{}"]);
     assert!(code == 1 && said.contains("measuring training"), "{said}");
 }

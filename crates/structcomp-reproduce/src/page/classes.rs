@@ -51,7 +51,11 @@ impl ClassTable<'_> {
         listed.iter().for_each(|class| text += &self.row(class));
         text += "</ul>\n";
         if !more.is_empty() {
-            let _ = writeln!(text, "<details><summary>{} more classes</summary>\n<ul class=\"dots by-class\">", more.len());
+            let _ = writeln!(
+                text,
+                "<details><summary>{} more classes</summary>\n<ul class=\"dots by-class\">",
+                more.len()
+            );
             more.iter().for_each(|class| text += &self.row(class));
             text += "</ul></details>\n";
         }
@@ -88,7 +92,8 @@ impl ClassTable<'_> {
             0 => String::new(),
             more => format!(" The {more} smallest classes are left out."),
         };
-        let names = shown.iter().map(|class| format!("<th scope=\"col\"><span>{}</span></th>", escaped(&class.name)));
+        let names =
+            shown.iter().map(|class| format!("<th scope=\"col\"><span>{}</span></th>", escaped(&class.name)));
         let mut text = format!(
             "<details><summary>Which classes are taken for which</summary>\n<p class=\"faint\">Percent of the test nodes of \
              the class on the left; a column for each class that is predicted.{left_out}</p>\n\
@@ -101,7 +106,8 @@ impl ClassTable<'_> {
                 let share = 100.0 * self.count(row.class, column.class) as f64 / row.tests as f64;
                 let number = if share >= 0.5 { format!("{share:.0}") } else { String::new() };
                 // Ten shades, the first for shares from 0.5 %.
-                let shade = if share >= 0.5 { (share / 10.0).floor().clamp(0.0, 9.0) as usize + 1 } else { 0 };
+                let shade =
+                    if share >= 0.5 { (share / 10.0).floor().clamp(0.0, 9.0) as usize + 1 } else { 0 };
                 let _ = write!(text, "<td class=\"h{shade}\">{number}</td>");
             }
             text += "</tr>\n";

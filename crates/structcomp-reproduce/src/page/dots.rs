@@ -9,7 +9,8 @@ const ERRORS: f64 = 1.96;
 
 /// The embedding, which comes first, among the others, best first. The axis starts where the values do.
 pub(super) fn accuracies(rows: &[(&str, &str, &Accuracy)]) -> Option<String> {
-    let ends = rows.iter().flat_map(|(.., accuracy)| [accuracy.mean - accuracy.std, accuracy.mean + accuracy.std]);
+    let ends =
+        rows.iter().flat_map(|(.., accuracy)| [accuracy.mean - accuracy.std, accuracy.mean + accuracy.std]);
     let scale = Scale::over(ends, false, (0.0, 100.0))?;
     let mut sorted: Vec<usize> = (0..rows.len()).collect();
     sorted.sort_by(|&a, &b| rows[b].2.mean.total_cmp(&rows[a].2.mean));
@@ -17,21 +18,25 @@ pub(super) fn accuracies(rows: &[(&str, &str, &Accuracy)]) -> Option<String> {
     for at in sorted {
         let (label, about, Accuracy { mean, std, runs, .. }) = rows[at];
         let class = if at == 0 { " class=\"own\"" } else { "" };
-        let about = if about.is_empty() { String::new() } else { format!(" <small>{}</small>", escaped(about)) };
+        let about =
+            if about.is_empty() { String::new() } else { format!(" <small>{}</small>", escaped(about)) };
         let _ = write!(text, "<li{class}><span class=\"name\">{}{about}</span>", escaped(label));
         let _ = writeln!(text, "<span class=\"value\">{mean:.2} <small>± {std:.2}</small></span>");
         let error = ERRORS * std / ((*runs as f64) - 1.0).max(1.0).sqrt();
-        let lines = [("spread", *std), ("error", error)].map(|(class, half)| {
-            bar(class, scale.place(mean - half), scale.place(mean + half))
-        });
+        let lines = [("spread", *std), ("error", error)]
+            .map(|(class, half)| bar(class, scale.place(mean - half), scale.place(mean + half)));
         let dot = format!("<circle cx=\"{:.2}%\" cy=\"50%\" r=\"5\"/>", scale.place(*mean));
         let _ = writeln!(text, "<svg>{}{}{dot}</svg></li>", grid(&scale), lines.concat());
     }
-    let ticks = scale.ticks().into_iter().map(|tick| {
-        format!("<text x=\"{:.2}%\" y=\"12\">{}</text>", scale.place(tick), scale.label(tick))
-    });
+    let ticks = scale
+        .ticks()
+        .into_iter()
+        .map(|tick| format!("<text x=\"{:.2}%\" y=\"12\">{}</text>", scale.place(tick), scale.label(tick)));
     let ticks: String = ticks.collect();
-    let _ = writeln!(text, "<li class=\"axis\"><span class=\"name\">test accuracy (%)</span><svg>{ticks}</svg></li>\n</ul>");
+    let _ = writeln!(
+        text,
+        "<li class=\"axis\"><span class=\"name\">test accuracy (%)</span><svg>{ticks}</svg></li>\n</ul>"
+    );
     Some(text)
 }
 

@@ -59,7 +59,10 @@ impl PageMap<'_> {
         let packed = serde_json::to_string(&self.packed()).ok()?.replace('<', "\\u003c");
         let about = escaped(self.about);
         let template = include_str!("map.html");
-        Some(template.replace("{about}", &about) + &format!("<script type=\"application/json\" id=\"points\">{packed}</script>\n"))
+        Some(
+            template.replace("{about}", &about)
+                + &format!("<script type=\"application/json\" id=\"points\">{packed}</script>\n"),
+        )
     }
 
     fn packed(&self) -> Packed {
@@ -70,8 +73,12 @@ impl PageMap<'_> {
         };
         let ends = [ends(&mut axis(0)), ends(&mut axis(1))];
         let side = ends.iter().map(|(low, high)| high - low).fold(f32::MIN_POSITIVE, f32::max);
-        let place = |at: usize| axis(at).map(|x| ((x - ends[at].0) / side * 65535.0).round() as u16).collect::<Vec<_>>();
-        let class = |node: u32| self.labels.and_then(|labels| labels.of(node)).map_or(0, |class| class.saturating_add(1));
+        let place = |at: usize| {
+            axis(at).map(|x| ((x - ends[at].0) / side * 65535.0).round() as u16).collect::<Vec<_>>()
+        };
+        let class = |node: u32| {
+            self.labels.and_then(|labels| labels.of(node)).map_or(0, |class| class.saturating_add(1))
+        };
         let of = self.nodes.iter().map(|&node| u16::try_from(class(node)).unwrap_or(0)).collect::<Vec<_>>();
         let width = self.map.nearest.iter().map(Vec::len).min().unwrap_or(0).min(NEAREST);
         let nearest = || self.map.nearest.iter().flat_map(|near| &near[..width]);
@@ -92,7 +99,9 @@ impl PageMap<'_> {
 
     fn names(&self) -> Option<Vec<String>> {
         let all: Vec<_> = self.nodes.iter().map(|&node| self.ids.name(node)).collect();
-        if matches!(self.ids, NodeIds::Implicit) && all.iter().enumerate().all(|(at, name)| *name == at.to_string()) {
+        if matches!(self.ids, NodeIds::Implicit)
+            && all.iter().enumerate().all(|(at, name)| *name == at.to_string())
+        {
             return None;
         }
         let cut = |most: usize| all.iter().map(move |name| shortened(name, most));

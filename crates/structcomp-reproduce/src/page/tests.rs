@@ -10,7 +10,9 @@ fn assert_well_formed(html: &str) {
     // Styles and scripts are not markup.
     let mut markup = body.to_owned();
     for (start, end) in [("<style", "</style>"), ("<script", "</script>"), ("<script", "</script>")] {
-        if let Some((before, (_, after))) = markup.split_once(start).map(|(a, b)| (a, b.split_once(end).unwrap())) {
+        if let Some((before, (_, after))) =
+            markup.split_once(start).map(|(a, b)| (a, b.split_once(end).unwrap()))
+        {
             markup = before.to_owned() + after;
         }
     }
@@ -95,7 +97,8 @@ fn a_full_page_has_every_row_and_nothing_from_outside() {
     let read = points(&html);
     assert_eq!((read["nearest"].as_u64(), read["names"].is_null()), (Some(10), true));
     assert_eq!(read["classes"][13], "class 13");
-    for never in ["http:", "https:", "src=", "href=", "style=", "NaN", "inf\"", "url(", "@import", "onclick"] {
+    for never in ["http:", "https:", "src=", "href=", "style=", "NaN", "inf\"", "url(", "@import", "onclick"]
+    {
         assert!(!html.contains(never), "{never}");
     }
     assert_eq!(html, page.html());

@@ -140,7 +140,13 @@ impl Probe {
     }
 
     /// The same for each test node. [`classify`](Self::classify) is the accuracy of these predictions.
-    pub fn predict(&self, x: &Features, labels: &Labels, splits: &SplitSet, seed: Seed) -> Result<Predictions> {
+    pub fn predict(
+        &self,
+        x: &Features,
+        labels: &Labels,
+        splits: &SplitSet,
+        seed: Seed,
+    ) -> Result<Predictions> {
         self.check()?;
         let fit = match self {
             Self::Logistic { c } => return logistic(x, labels, splits, *c),

@@ -71,8 +71,11 @@ impl Cells {
             let [x, y] = [0, 1].map(|axis| spread(((place[axis] - low[axis]) * scale) as u32));
             x | y << 1
         };
-        let mut sorted: Vec<u64> =
-            places.par_iter().enumerate().map(|(row, place)| (code(place) as u64) << 32 | row as u64).collect();
+        let mut sorted: Vec<u64> = places
+            .par_iter()
+            .enumerate()
+            .map(|(row, place)| (code(place) as u64) << 32 | row as u64)
+            .collect();
         sorted.par_sort_unstable();
         let order: Vec<u32> = sorted.iter().map(|&both| both as u32).collect();
         let mut cells = Self {
@@ -90,7 +93,13 @@ impl Cells {
         let own = self.cells.len();
         let is_divided = end - start > ROWS && depth < DEPTH;
         let undivided = (!is_divided).then_some((start as u32, end as u32));
-        self.cells.push(Cell { centre: [0.0; 2], rows: (end - start) as f32, area: side * side, next: 0, undivided });
+        self.cells.push(Cell {
+            centre: [0.0; 2],
+            rows: (end - start) as f32,
+            area: side * side,
+            next: 0,
+            undivided,
+        });
         let mut sum = [0f64; 2];
         let mut include = |part: [f64; 2]| sum = [sum[0] + part[0], sum[1] + part[1]];
         if is_divided {
@@ -132,7 +141,9 @@ impl Cells {
             match cell.undivided {
                 // More rows than that are in the same place.
                 Some((start, end)) if !is_far && (end - start) as usize <= ROWS => {
-                    self.places[start as usize..end as usize].iter().for_each(|&place| sources.push(place, 1.0));
+                    self.places[start as usize..end as usize]
+                        .iter()
+                        .for_each(|&place| sources.push(place, 1.0));
                 }
                 None if !is_far => {
                     at += 1;
@@ -240,7 +251,8 @@ mod tests {
     fn forces_are_nearly_those_of_all_pairs() {
         let mut rng = Seed(1).stream("places");
         for spread in [1e-4, 1.0, 40.0] {
-            let places: Vec<[f32; 2]> = (0..1500).map(|_| [spread * normal(&mut rng), spread * normal(&mut rng)]).collect();
+            let places: Vec<[f32; 2]> =
+                (0..1500).map(|_| [spread * normal(&mut rng), spread * normal(&mut rng)]).collect();
             let ((got, sum), (want, total)) = (repulsion(&places), exact(&places));
             assert!((sum / total - 1.0).abs() < 0.01, "{spread}: {sum} {total}");
             let square = |v: [f64; 2]| v[0] * v[0] + v[1] * v[1];

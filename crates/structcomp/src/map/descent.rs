@@ -35,7 +35,11 @@ pub(super) fn descend(start: Vec<[f32; 2]>, affinity: &Affinity) -> Result<Vec<[
             let inverse = if sum > 0.0 { (1.0 / sum) as f32 } else { 0.0 };
             walkers.par_iter_mut().enumerate().for_each(|(row, walker)| {
                 let pull = affinity.pull(row, &places);
-                walker.take([0, 1].map(|axis| exaggeration * pull[axis] + inverse * push[row][axis]), momentum, rate);
+                walker.take(
+                    [0, 1].map(|axis| exaggeration * pull[axis] + inverse * push[row][axis]),
+                    momentum,
+                    rate,
+                );
             });
             for (place, walker) in places.iter_mut().zip(&walkers) {
                 (0..2).for_each(|axis| place[axis] += walker.step[axis]);

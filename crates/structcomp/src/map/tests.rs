@@ -41,7 +41,10 @@ fn the_nearest_are_those_of_an_exact_search() {
     let want = search.of_nodes(&all, Wanted { count: NEIGHBORS, min_score: None }).unwrap();
     let found = map(&rows).nearest;
     let hits = |(found, want): (&Vec<Neighbor>, &Vec<Neighbor>)| {
-        found.iter().filter(|a| want.iter().any(|b| a.node == b.node && (a.score - b.score).abs() < 1e-5)).count()
+        found
+            .iter()
+            .filter(|a| want.iter().any(|b| a.node == b.node && (a.score - b.score).abs() < 1e-5))
+            .count()
     };
     let hits: usize = found.iter().zip(&want).map(hits).sum();
     assert!(hits as f64 > 0.97 * (600 * NEIGHBORS) as f64, "{hits}");
@@ -87,7 +90,10 @@ fn what_has_no_map_is_an_error() {
     values[7] = f32::NAN;
     assert_eq!(error(Dense::computed(3, values)), "row 2 has values that are not finite");
     let many = error(Dense::new(MOST + 1, 1, vec![1.0; MOST + 1]).unwrap());
-    assert!(many.starts_with("a map of 131073 rows would take too long; choose at most 131072 of them"), "{many}");
+    assert!(
+        many.starts_with("a map of 131073 rows would take too long; choose at most 131072 of them"),
+        "{many}"
+    );
     assert_eq!(error(Dense::computed(0, vec![]).with_rows(4)), "the rows have no columns to compare");
 }
 

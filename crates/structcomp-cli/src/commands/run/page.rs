@@ -97,7 +97,10 @@ fn headline(report: &RunReport) -> String {
     let links = links.unwrap_or_default();
     let Some(Judgement { accuracy, verdict, untrained, .. }) = &report.judgement else {
         return match links.is_empty() {
-            true => "There are no labels, so this page shows what the embedding holds, but not how good it is.".into(),
+            true => {
+                "There are no labels, so this page shows what the embedding holds, but not how good it is."
+                    .into()
+            }
             false => links.trim_start().into(),
         };
     };
@@ -137,10 +140,10 @@ fn about(report: &RunReport, fitted: &Fitted) -> String {
         }
         (None, None) => format!("by {model}, trained without labels on {}", fitted.settings.mode.title()),
     };
-    let features = report.data.features.map_or_else(
-        || "no features".to_owned(),
-        |features| format!("{} features", grouped(features)),
-    );
+    let features = report
+        .data
+        .features
+        .map_or_else(|| "no features".to_owned(), |features| format!("{} features", grouped(features)));
     format!("Each node, with its {features}, was turned into {} numbers {how}.", grouped(fitted.outputs()))
 }
 

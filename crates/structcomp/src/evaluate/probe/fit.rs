@@ -198,8 +198,8 @@ impl Learner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::Predictions;
     use crate::Dense;
+    use crate::evaluate::Predictions;
     use crate::nn::naive;
 
     fn linear() -> ProbeTraining {

@@ -164,8 +164,10 @@ fn some_test_nodes_stand_for_all_and_do_not_depend_on_the_rows() {
     let (x, labels, mut splits) = dataset(3000, 12, 3, 2.5);
     splits.splits = vec![splits.splits[0].clone(); 8];
     let x = features(12, x);
-    let all =
-        LogisticCv { test_nodes: None, train_nodes: None }.predict(&x, &labels, &splits, Seed(0)).unwrap().accuracy();
+    let all = LogisticCv { test_nodes: None, train_nodes: None }
+        .predict(&x, &labels, &splits, Seed(0))
+        .unwrap()
+        .accuracy();
     assert!(all.std < 1e-9);
     let some = LogisticCv { test_nodes: Some(500), train_nodes: None }
         .predict(&x, &labels, &splits, Seed(0))
