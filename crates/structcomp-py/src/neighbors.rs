@@ -10,6 +10,8 @@ use pyo3::prelude::*;
 use structcomp::neighbors::{Metric, Neighbor, NeighborSearch, Wanted};
 use structcomp::{Budget, Dense};
 
+type Array<'py, T> = Bound<'py, PyArray2<T>>;
+
 /// The numbers and scores of the rows most like some of the rows, or like rows from elsewhere; of all rows if neither is
 /// given.
 #[pyfunction]
@@ -22,7 +24,7 @@ pub(crate) fn neighbors<'py>(
     rows: Option<&Features>,
     metric: Option<&str>,
     n_threads: Option<i64>,
-) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f32>>)> {
+) -> PyResult<(Array<'py, i64>, Array<'py, f32>)> {
     let metric: Metric = choice("metric", metric)?;
     let x = features.inner.clone();
     let rows = rows.map(|rows| rows.inner.clone());

@@ -213,17 +213,17 @@ mod tests {
         symlink("deep/secret", at("link")).unwrap();
         symlink("deep/new", at("dangling")).unwrap();
         symlink("loop", at("loop")).unwrap();
-        write_text(&at("link"), "new").unwrap();
-        write_text(&at("dangling"), "new").unwrap();
+        write_text(at("link"), "new").unwrap();
+        write_text(at("dangling"), "new").unwrap();
         assert!(at("link").is_symlink() && at("dangling").is_symlink());
         assert_eq!(fs::read_to_string(at("deep/secret")).unwrap(), "new");
         assert_eq!(fs::read_to_string(at("deep/new")).unwrap(), "new");
         let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode("deep/secret"), 0o600);
-        write_text(&at("usual"), "new").unwrap();
+        write_text(at("usual"), "new").unwrap();
         fs::write(at("theirs"), "").unwrap();
         assert_eq!(mode("usual"), mode("theirs"));
-        assert!(write_text(&at("loop"), "new").is_err());
+        assert!(write_text(at("loop"), "new").is_err());
     }
 
     #[cfg(target_os = "linux")]

@@ -9,8 +9,8 @@
 //! threads.
 
 mod affinity;
-mod cells;
 mod descent;
+mod quadtree;
 
 use crate::evaluate::Axes;
 use crate::neighbors::{Metric, Neighbor, NeighborSearch, Wanted};

@@ -5,6 +5,9 @@ use crate::graph::{EdgeList, Repairs};
 use crate::{Budget, Error, Graph, NodeIds, Result};
 use rayon::prelude::*;
 
+/// Two ids and a weight.
+pub(crate) type LargeEdge = ([u64; 2], f32);
+
 /// Edges with the ids of the file.
 pub(crate) enum RawEdges {
     /// Ids below 2^32: `source << 32 | target`.
@@ -12,7 +15,7 @@ pub(crate) enum RawEdges {
     /// Ids below 2^32 with weights.
     SmallWeighted(Vec<(u64, f32)>),
     /// Any integers.
-    Large(Vec<([u64; 2], f32)>),
+    Large(Vec<LargeEdge>),
     /// Text ids, as indices into a list of distinct names.
     Names(Vec<([u32; 2], f32)>, Vec<Box<str>>),
 }

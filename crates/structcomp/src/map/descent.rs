@@ -1,7 +1,7 @@
 //! Gradient descent: neighbours attract each other, all rows repel each other.
 
 use super::affinity::Affinity;
-use super::cells::repulsion;
+use super::quadtree::repulsion;
 use crate::guard::still_wanted;
 use crate::random::normal;
 use crate::{Result, Seed};
@@ -52,11 +52,10 @@ pub(super) fn descend(start: Vec<[f32; 2]>, affinity: &Affinity) -> Result<Vec<[
 
 impl Walker {
     fn take(&mut self, force: [f32; 2], momentum: f32, rate: f32) {
-        for axis in 0..2 {
-            let is_ahead = (force[axis] > 0.0) == (self.step[axis] > 0.0);
-            let gain = if is_ahead { self.gain[axis] + 0.2 } else { self.gain[axis] * 0.8 };
-            self.gain[axis] = gain.max(0.01);
-            self.step[axis] = momentum * self.step[axis] + rate * self.gain[axis] * force[axis];
+        for ((force, step), gain) in force.iter().zip(&mut self.step).zip(&mut self.gain) {
+            let is_ahead = (*force > 0.0) == (*step > 0.0);
+            *gain = if is_ahead { *gain + 0.2 } else { *gain * 0.8 }.max(0.01);
+            *step = momentum * *step + rate * *gain * force;
         }
         let length = (self.step[0] * self.step[0] + self.step[1] * self.step[1]).sqrt();
         if length > LONGEST {

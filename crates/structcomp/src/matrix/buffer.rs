@@ -59,6 +59,7 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// Whether only this program can change it.
+    #[cfg(feature = "metis")]
     pub(crate) fn is_owned(&self) -> bool {
         matches!(self.storage, Storage::Owned(_))
     }

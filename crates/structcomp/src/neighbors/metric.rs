@@ -29,7 +29,7 @@ pub(super) fn lengths(rows: &Dense) -> Result<Vec<f64>> {
     let rows_of = rows.values().par_chunks_exact(rows.cols()).with_min_len(64);
     let lengths: Vec<f64> = rows_of.map(length).collect();
     // Rows that were computed may also have values that are not finite.
-    match lengths.iter().position(|&length| !(length <= LONGEST)) {
+    match lengths.iter().position(|&length| length.is_nan() || length > LONGEST) {
         None => Ok(lengths),
         Some(row) => {
             let length = lengths[row];

@@ -74,15 +74,16 @@ fn features_are_fused_by_distance_within_regions() {
         |u: usize, v: usize| wide(u).iter().zip(wide(v)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
     let dot = |u: usize, v: usize| wide(u).iter().zip(wide(v)).map(|(a, b)| a * b).sum::<f64>();
     let mut added = vec![vec![0.0f64; NODES]; NODES];
-    for u in 0..NODES {
+    let nearest = |u: usize| {
         let mut others: Vec<usize> = (0..NODES).filter(|&v| v != u && v / 20 == u / 20).collect();
         others.sort_by(|&a, &b| distance(u, a).total_cmp(&distance(u, b)));
-        for &v in others.iter().take(3) {
-            let norms = (dot(u, u) * dot(v, v)).sqrt();
-            let zeros = (dot(u, u) == 0.0) == (dot(v, v) == 0.0);
-            let cosine = if norms > 0.0 { dot(u, v).abs() / norms } else { f64::from(u8::from(zeros)) };
-            (added[u][v], added[v][u]) = (added[u][v].max(cosine), added[v][u].max(cosine));
-        }
+        others.into_iter().take(3)
+    };
+    for (u, v) in (0..NODES).flat_map(|u| nearest(u).map(move |v| (u, v))) {
+        let norms = (dot(u, u) * dot(v, v)).sqrt();
+        let zeros = (dot(u, u) == 0.0) == (dot(v, v) == 0.0);
+        let cosine = if norms > 0.0 { dot(u, v).abs() / norms } else { f64::from(u8::from(zeros)) };
+        (added[u][v], added[v][u]) = (added[u][v].max(cosine), added[v][u].max(cosine));
     }
     want.iter_mut().flatten().zip(added.iter().flatten()).for_each(|(want, add)| *want += add);
     assert!(close(&got, &want));

@@ -5,7 +5,11 @@ use super::layout::{LineLayout, header_note};
 use super::{is_comment, is_integer, is_padded};
 use crate::{
     Error, Result,
-    data::{EdgesByName, Options, edges::RawEdges, text},
+    data::{
+        EdgesByName, Options,
+        edges::{LargeEdge, RawEdges},
+        text,
+    },
 };
 use std::{borrow::Cow, path::Path};
 
@@ -53,7 +57,7 @@ impl LineLayout {
         text: &[u8],
         path: &Path,
         options: &Options,
-    ) -> Result<Option<Vec<([u64; 2], f32)>>> {
+    ) -> Result<Option<Vec<LargeEdge>>> {
         let mut edges = Vec::new();
         let mut padded = false;
         self.each_row(text, path, |line, fields| {

@@ -197,8 +197,10 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    type Pairs = Option<Vec<u64>>;
+
     /// What the fast and the careful reader make of a text with integer ids; the fast one may give up.
-    fn both(text: &str) -> Option<(Option<Vec<u64>>, Option<Vec<u64>>)> {
+    fn both(text: &str) -> Option<(Pairs, Pairs)> {
         let (options, path) = (Options::default(), Path::new("e"));
         let layout = LineLayout::of(text.as_bytes(), path, &options).ok().filter(|layout| layout.numeric)?;
         let fast = layout.small(text.as_bytes(), &options, |pair, _| pair);

@@ -15,6 +15,9 @@ use crate::{Error, Features, Optimizer, Result, Seed};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
+/// The class of each node of a split, and the one predicted for it.
+type Predicted = Vec<(u32, u32)>;
+
 /// How a probe is built and trained.
 pub(super) struct ProbeTraining {
     /// Widths of the hidden layers, each followed by batch norm, ReLU and dropout.
@@ -39,7 +42,7 @@ impl ProbeTraining {
         classes: usize,
         splits: &[SplitNodes],
         seeds: &[Seed],
-    ) -> Result<Vec<Vec<(u32, u32)>>> {
+    ) -> Result<Vec<Predicted>> {
         let together = if self.hidden.is_empty() { together(splits, classes) } else { 1 };
         progress::steps_of_part(splits.len().div_ceil(together) * self.epochs);
         let groups = splits.par_chunks(together).zip(seeds.par_chunks(together));
@@ -54,7 +57,7 @@ impl ProbeTraining {
         classes: usize,
         splits: &[SplitNodes],
         seeds: &[Seed],
-    ) -> Result<Vec<Vec<(u32, u32)>>> {
+    ) -> Result<Vec<Predicted>> {
         let pool = |of: fn(&SplitNodes) -> &[(u32, u32)]| Pool::new(splits.iter().map(of).collect());
         let [train, validation, test] =
             [pool(|split| &split.train), pool(|split| &split.validation), pool(|split| &split.test)];
@@ -63,7 +66,7 @@ impl ProbeTraining {
         let whole = (order.len() <= self.batch).then(|| train.batch(x, &order));
         let mut shuffle = seeds[0].stream("batches");
         // The number of validation nodes predicted right, and what was predicted for the test nodes then.
-        let mut best: Vec<Option<(usize, Vec<(u32, u32)>)>> = vec![None; splits.len()];
+        let mut best: Vec<Option<(usize, Predicted)>> = vec![None; splits.len()];
         for epoch in 1..=self.epochs {
             still_wanted()?;
             progress::step();
@@ -186,7 +189,7 @@ impl Learner {
     }
 
     /// The classes of the nodes of each split and those predicted for them.
-    fn predictions(&self, x: &Features, nodes: &Pool) -> Vec<Vec<(u32, u32)>> {
+    fn predictions(&self, x: &Features, nodes: &Pool) -> Vec<Predicted> {
         nodes.predictions(x, self.classes, |rows| self.predict(rows))
     }
 

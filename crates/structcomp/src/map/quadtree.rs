@@ -15,7 +15,7 @@ const CELLS: usize = 32;
 const LANES: usize = 16;
 
 /// A square with all of its rows as one.
-struct Cell {
+struct Square {
     centre: [f32; 2],
     rows: f32,
     /// The square of its side.
@@ -28,7 +28,7 @@ struct Cell {
 
 /// The repulsion of all rows: Σ (y − y') q² for each, with q = 1 / (1 + |y − y'|²), and Σ q over all pairs.
 pub(super) fn repulsion(places: &[[f32; 2]]) -> (Vec<[f32; 2]>, f64) {
-    let cells = Cells::of(places);
+    let cells = Quadtree::of(places);
     let undivided: Vec<(u32, u32)> = cells.cells.iter().filter_map(|cell| cell.undivided).collect();
     let task = |sources: &mut Sources, undivided: &[(u32, u32)]| {
         let (mut forces, mut sum) = (Vec::new(), 0.0);
@@ -48,8 +48,8 @@ pub(super) fn repulsion(places: &[[f32; 2]]) -> (Vec<[f32; 2]>, f64) {
 }
 
 /// A quadtree: every cell comes before the cells in it.
-struct Cells {
-    cells: Vec<Cell>,
+struct Quadtree {
+    cells: Vec<Square>,
     /// The rows in the order of the cells, and their places.
     order: Vec<u32>,
     places: Vec<[f32; 2]>,
@@ -57,7 +57,7 @@ struct Cells {
     codes: Vec<u32>,
 }
 
-impl Cells {
+impl Quadtree {
     fn of(places: &[[f32; 2]]) -> Self {
         let (mut low, mut high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
         for place in places {
@@ -93,7 +93,7 @@ impl Cells {
         let own = self.cells.len();
         let is_divided = end - start > ROWS && depth < DEPTH;
         let undivided = (!is_divided).then_some((start as u32, end as u32));
-        self.cells.push(Cell {
+        self.cells.push(Square {
             centre: [0.0; 2],
             rows: (end - start) as f32,
             area: side * side,
