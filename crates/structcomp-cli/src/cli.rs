@@ -69,7 +69,7 @@ impl Command {
             Self::Evaluate(evaluate) => evaluate.run(),
             Self::Neighbors(neighbors) => neighbors.run(),
             Self::Reproduce(reproduce) => reproduce.run(),
-            Self::Completions(completions) => completions.run(command()),
+            Self::Completions(completions) => completions.run(&command()),
             Self::Man(man) => man.run(command()),
             Self::MeasureTraining(measure) => measure.run(),
         }
@@ -77,11 +77,10 @@ impl Command {
 }
 
 /// Of the flags that many commands share, those that `-h` lists; `--help` lists all.
-const COMMON: [&str; 18] = [
+const COMMON: [&str; 17] = [
     "model",
     "clusters",
     "partitioner",
-    "mode",
     "epochs",
     "lr",
     "hidden",
@@ -99,7 +98,7 @@ const COMMON: [&str; 18] = [
 ];
 
 /// The headings of these flags.
-const SHARED: [&str; 4] = ["Training", "Data", "Evaluation", "General"];
+const SHARED: [&str; 5] = ["Training", "Modes", "Data", "Evaluation", "General"];
 
 /// The command line.
 pub(crate) fn command() -> clap::Command {

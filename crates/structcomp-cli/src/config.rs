@@ -170,7 +170,7 @@ mod tests {
     fn a_file_can_hold_the_data_and_lists() {
         let toml =
             "data = 'cora'\nset = ['reach=5', 'mask=0.1']\ndrop-edges = [0.2, 0.4]\nmethod = 'random'\n";
-        let flags = ["--drop-edges=0.2,0.4", "--partitioner=random", "--set=reach=5", "--set=mask=0.1"];
+        let flags = ["--drop-edges=0.2,0.4", "--partitioner=random", "--set=mask=0.1", "--set=reach=5"];
         let sorted = |mut words: Vec<String>| {
             words.sort();
             words

@@ -161,7 +161,10 @@ mod tests {
             );
         }
         let cause = serde_json::from_value::<crate::Mode>("half".into()).unwrap_err();
-        assert_eq!(said("half".into(), cause), "it must be 'structcomp' or 'full', not \"half\"");
+        assert_eq!(
+            said("half".into(), cause),
+            "it must be one of 'structcomp', 'full', 'cluster-gcn', 'graphsaint', 'graphzoom', not \"half\""
+        );
         let cause = serde_json::from_value::<[f64; 2]>(serde_json::json!([1.0])).unwrap_err();
         assert!(said(serde_json::json!([1.0]), cause).starts_with("it must be a list of 2 values, not"));
     }

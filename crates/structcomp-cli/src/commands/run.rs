@@ -232,7 +232,11 @@ fn foreign(out: &Path) -> Option<PathBuf> {
         REPORT => report.get("version").is_some() && report.get("data").is_some(),
         name => report.get("files").is_some_and(|files| files.get(name).is_some()),
     };
-    FILES.into_iter().filter(|name| !ours(name)).map(|name| out.join(name)).find(|file| file.exists())
+    FILES
+        .into_iter()
+        .filter(|name| !ours(name))
+        .map(|name| out.join(name))
+        .find(|file| file.exists() && !file.is_dir())
 }
 
 /// What an error after training leaves for the user.

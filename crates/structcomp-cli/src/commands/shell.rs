@@ -16,11 +16,18 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(&self, mut program: Command) -> Result<()> {
+    pub(crate) fn run(&self, program: &Command) -> Result<()> {
+        let mut program = visible(program);
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut program, "structcomp", &mut script);
         terminal::print(&String::from_utf8_lossy(&script))
     }
+}
+
+/// The same without the commands that are not for people.
+fn visible(program: &Command) -> Command {
+    let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
+    Command::new("structcomp").args(program.get_arguments().cloned()).subcommands(commands.cloned())
 }
 
 #[derive(Args)]

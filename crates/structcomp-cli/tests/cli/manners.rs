@@ -29,6 +29,7 @@ fn data_come_through_pipes() {
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(edges.as_bytes()).unwrap();
     let about: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    let about = &about["data"];
     assert_eq!((about["nodes"].as_u64(), about["edges"].as_u64()), (Some(3), Some(2)));
     assert_eq!(about["name"], "stdin");
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "nothing is left");
@@ -61,8 +62,9 @@ fn foreign_files_are_replaced_only_by_force() {
     assert_eq!(read(folder.path(), "results/report.html"), b"mine");
     let listed = |args: &str| {
         let output = structcomp(folder.path(), &args.split_whitespace().collect::<Vec<_>>());
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        text(&output.stdout)
+        let said = text(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        said
     };
     let said = listed(&format!("{run} --force"));
     assert!(said.contains("results/embedding.npy") && said.contains("results/report.html"), "{said}");
@@ -95,7 +97,7 @@ fn a_converted_file_replaces_its_source_only_by_force() {
 fn a_settings_file_can_hold_the_whole_call() {
     let folder = folder();
     write(folder.path(), "e.csv", "a,b\nb,c\nc,d\nd,a\n");
-    write(folder.path(), "x.csv", "1,0\n0,1\n1,1\n0,0\n");
+    write(folder.path(), "x.csv", "1,0\n0,1\n1,1\n3,0\n");
     write(folder.path(), "names.txt", "a\nb\nc\nd");
     write(
         folder.path(),
@@ -108,8 +110,8 @@ fn a_settings_file_can_hold_the_whole_call() {
     assert_eq!(report["model"]["model"]["negatives"], 1);
     assert_eq!(report["model"]["model"]["alpha"], 2.0);
     write(folder.path(), "data.toml", "data = 'e.csv'\n");
-    assert_eq!(json(folder.path(), "info --config data.toml")["nodes"], 4);
-    assert_eq!(json(folder.path(), "info edges.txt --config data.toml")["name"], "edges");
+    assert_eq!(json(folder.path(), "info --config data.toml")["data"]["nodes"], 4);
+    assert_eq!(json(folder.path(), "info edges.txt --config data.toml")["data"]["name"], "edges");
 }
 
 #[test]

@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let cases = [
-            ("", ": has an unrecognised format"),
+            ("", ": is empty"),
             ("%\n", ": has no line with the size of the graph"),
             ("2\n", ":1: expected 'nodes edges [fmt [weights]]', found '2'"),
             ("2 x\n", ":1: 'x' is not a number of nodes or edges"),

@@ -15,6 +15,11 @@ const LATE: (usize, f32) = (500, 1.0);
 const START: f32 = 1e-4;
 /// No step of a row is longer.
 const LONGEST: f32 = 5.0;
+/// Places closer than this look the same.
+const VISIBLE: f32 = 1e-3;
+/// How far apart rows are put that would share a place, and the angle from one to the next, in radians.
+const APART: f32 = 0.05;
+const GOLDEN: f32 = 2.399_963_2;
 
 /// A row on its way.
 struct Walker {
@@ -47,7 +52,22 @@ pub(super) fn descend(start: Vec<[f32; 2]>, affinity: &Affinity) -> Result<Vec<[
         }
     }
     centre(&mut places);
+    part(&mut places);
     Ok(places)
+}
+
+/// Rows that have come to rest in one place, up to what can be seen, are put around it, so that each can be pointed at.
+fn part(places: &mut [[f32; 2]]) {
+    let seen = |[x, y]: [f32; 2]| [x, y].map(|x| (x / VISIBLE).round() as i64);
+    let mut order: Vec<([i64; 2], usize)> = places.iter().map(|&place| seen(place)).zip(0..).collect();
+    order.sort_unstable();
+    for together in order.chunk_by(|a, b| a.0 == b.0) {
+        for (at, &(_, row)) in together.iter().enumerate() {
+            let (radius, turn) = (APART * (at as f32).sqrt(), GOLDEN * at as f32);
+            places[row][0] += radius * turn.cos();
+            places[row][1] += radius * turn.sin();
+        }
+    }
 }
 
 impl Walker {

@@ -5,8 +5,10 @@ use rayon::prelude::*;
 
 /// A cell with so many rows is not divided.
 const ROWS: usize = 12;
-/// Nor is one of this depth: places are the same but for 2⁻¹⁵ of the width of the map.
-const DEPTH: u32 = 15;
+/// Nor is one of this depth: single precision hardly tells its places apart.
+const DEPTH: u32 = 23;
+/// Bits for the number of a row beside its code.
+const ROW_BITS: u32 = 64 - 2 * DEPTH;
 /// A cell stands for its rows if its side is shorter than this times the distance.
 const ANGLE: f32 = 0.6;
 /// Undivided cells per task; fixed, so that sums are the same for any number of threads.
@@ -54,7 +56,7 @@ struct Quadtree {
     order: Vec<u32>,
     places: Vec<[f32; 2]>,
     /// The position of each of them along a curve through all cells of the greatest depth.
-    codes: Vec<u32>,
+    codes: Vec<u64>,
 }
 
 impl Quadtree {
@@ -68,20 +70,17 @@ impl Quadtree {
         let side = (high[0] - low[0]).max(high[1] - low[1]);
         let scale = if side > 0.0 { (1u32 << DEPTH) as f32 * 0.9999 / side } else { 0.0 };
         let code = |place: &[f32; 2]| {
-            let [x, y] = [0, 1].map(|axis| spread(((place[axis] - low[axis]) * scale) as u32));
+            let [x, y] = [0, 1].map(|axis| spread(((place[axis] - low[axis]) * scale) as u64));
             x | y << 1
         };
-        let mut sorted: Vec<u64> = places
-            .par_iter()
-            .enumerate()
-            .map(|(row, place)| (code(place) as u64) << 32 | row as u64)
-            .collect();
+        let mut sorted: Vec<u64> =
+            places.par_iter().enumerate().map(|(row, place)| code(place) << ROW_BITS | row as u64).collect();
         sorted.par_sort_unstable();
-        let order: Vec<u32> = sorted.iter().map(|&both| both as u32).collect();
+        let order: Vec<u32> = sorted.iter().map(|&both| (both & ((1 << ROW_BITS) - 1)) as u32).collect();
         let mut cells = Self {
             cells: Vec::with_capacity(places.len() / 2),
             places: order.iter().map(|&row| places[row as usize]).collect(),
-            codes: sorted.iter().map(|&both| (both >> 32) as u32).collect(),
+            codes: sorted.iter().map(|&both| both >> ROW_BITS).collect(),
             order,
         };
         cells.add(0, places.len(), 0, side);
@@ -106,7 +105,7 @@ impl Quadtree {
             let shift = 2 * (DEPTH - 1 - depth);
             let mut from = start;
             for quarter in 0..4 {
-                let within = |code: &u32| (code >> shift) & 3 <= quarter;
+                let within = |code: &u64| (code >> shift) & 3 <= quarter;
                 let to = from + self.codes[from..end].partition_point(within);
                 if to > from {
                     include(self.add(from, to, depth + 1, side / 2.0));
@@ -158,9 +157,16 @@ impl Quadtree {
 }
 
 /// The bits of a number, each followed by a zero.
-fn spread(number: u32) -> u32 {
-    let mut bits = number & 0xffff;
-    for (by, mask) in [(8, 0x00ff_00ff), (4, 0x0f0f_0f0f), (2, 0x3333_3333), (1, 0x5555_5555)] {
+fn spread(number: u64) -> u64 {
+    const MASKS: [(u32, u64); 5] = [
+        (16, 0x0000_ffff_0000_ffff),
+        (8, 0x00ff_00ff_00ff_00ff),
+        (4, 0x0f0f_0f0f_0f0f_0f0f),
+        (2, 0x3333_3333_3333_3333),
+        (1, 0x5555_5555_5555_5555),
+    ];
+    let mut bits = number;
+    for (by, mask) in MASKS {
         bits = (bits | bits << by) & mask;
     }
     bits

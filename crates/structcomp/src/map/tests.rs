@@ -79,7 +79,7 @@ fn odd_rows_have_places() {
         assert!(map.places.values().iter().all(|x| x.is_finite() && x.abs() < 1e4));
         let mut places: Vec<&[f32]> = map.places.values().chunks(2).collect();
         places.sort_by(|a, b| a[0].total_cmp(&b[0]));
-        assert!(places.windows(2).all(|two| two[0] != two[1]), "each has a place of its own");
+        assert!(places.windows(2).all(|two| two[0] != two[1]), "each has a place of its own: {places:?}");
     }
 }
 

@@ -114,7 +114,7 @@ mod tests {
             assert!(said(&path, None).contains(what), "{what}");
         }
         fs::write(&ids, b"a\n\xff\nb").unwrap();
-        assert!(said(&path, Some(&ids)).contains("is not text"));
+        assert!(said(&path, Some(&ids)).contains("is not UTF-8 text"));
         fs::write(folder.path().join("w.csv"), "id,word\na,x\nb,y\n").unwrap();
         assert!(said(&folder.path().join("w.csv"), None).contains("has no numeric column"));
         let small = Options { budget: Budget { bytes: 100 }, ..Options::default() };
