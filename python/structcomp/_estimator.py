@@ -33,7 +33,8 @@ class StructComp(Parameters, Fitted):
         ``"dgi"``, ``"ggd"``, ``"blockgcl"``, ``"contrast-reg"``, ``"mvgrl"``, ``"bgrl"``, ``"sp-gcl"``; or a
         loss of your own, see `Objective` and `autograd`.
     n_clusters : int, optional
-        Number of clusters. By default a tenth of the number of nodes, as in the paper.
+        Number of clusters. By default a tenth of the number of nodes, as in the paper, or one per 113 nodes
+        with ``mode="cluster-gcn"``.
     partitioner : str
         Partitioning method, or the path of a ``.part`` file; see `partition`.
     hidden : int
