@@ -47,8 +47,8 @@ class StructComp(Parameters, Fitted):
         Trained models: learning rate and weight decay of the optimiser.
     mode : str
         ``"structcomp"`` uses clusters. The others are baselines with message passing, which the default model
-        cannot: ``"full"`` trains on the whole graph, ``"cluster-gcn"`` on batches of clusters, ``"graphsaint"``
-        on samples of the graph, and ``"graphzoom"`` on a coarsened graph.
+        cannot: ``"full"`` trains on the whole graph, ``"cluster-gcn"`` on batches of clusters,
+        ``"graphsaint"`` on samples of the graph, and ``"graphzoom"`` on a coarsened graph.
     feature_norm : str
         Scaling of the features: ``"none"``, ``"row-l1"``, ``"row-l2"`` or ``"standardize"``. The statistics
         of `fit` are kept and used in `transform`.
