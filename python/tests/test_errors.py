@@ -97,10 +97,19 @@ def test_the_graph_is_missing():
         ({"mode": "half"}, "mode must be .*'structcomp'.*'full'.*, not \"half\""),
         ({"mode": "graphsaint"}, "mode='graphsaint' trains on .* without clusters"),
         ({"mode": "cluster-gcn", "batch_clusters": 4}, "batch_clusters is 4, but there are only 3 clusters"),
-        ({"batch_clusters": 2}, "batch_clusters has no effect in the mode structcomp; use the mode cluster-gcn"),
-        ({"n_clusters": None, "mode": "graphsaint", "budget": 7}, "a budget of 7 walks is more than the graph's 6"),
+        (
+            {"batch_clusters": 2},
+            "batch_clusters has no effect in the mode structcomp; use the mode cluster-gcn",
+        ),
+        (
+            {"n_clusters": None, "mode": "graphsaint", "budget": 7},
+            "a budget of 7 walks is more than the graph's 6",
+        ),
         ({"n_clusters": None, "mode": "graphsaint", "walk_length": 0}, "walk_length must be at least 1"),
-        ({"n_clusters": None, "mode": "graphsaint", "sampler": "tree"}, "sampler must be .*'node'.*, not \"tree\""),
+        (
+            {"n_clusters": None, "mode": "graphsaint", "sampler": "tree"},
+            "sampler must be .*'node'.*, not \"tree\"",
+        ),
         ({"n_clusters": None, "mode": "graphzoom", "levels": 0}, "levels must be from 1 to 30"),
         ({"mode": "full"}, "mode='full' trains on the whole graph without clusters"),
         ({"stand_in": "magic"}, "stand_in must be 'position' or 'degree', not \"magic\""),
