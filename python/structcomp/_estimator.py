@@ -33,7 +33,8 @@ class StructComp(Parameters, Fitted):
         ``"dgi"``, ``"ggd"``, ``"blockgcl"``, ``"contrast-reg"``, ``"mvgrl"``, ``"bgrl"``, ``"sp-gcl"``; or a
         loss of your own, see `Objective` and `autograd`.
     n_clusters : int, optional
-        Number of clusters. By default a tenth of the number of nodes, as in the paper.
+        Number of clusters. By default a tenth of the number of nodes, as in the paper, or one per 113 nodes
+        with ``mode="cluster-gcn"``.
     partitioner : str
         Partitioning method, or the path of a ``.part`` file; see `partition`.
     hidden : int
@@ -46,8 +47,8 @@ class StructComp(Parameters, Fitted):
         Trained models: learning rate and weight decay of the optimiser.
     mode : str
         ``"structcomp"`` uses clusters. The others are baselines with message passing, which the default model
-        cannot: ``"full"`` trains on the whole graph, ``"cluster-gcn"`` on batches of clusters, ``"graphsaint"``
-        on samples of the graph, and ``"graphzoom"`` on a coarsened graph.
+        cannot: ``"full"`` trains on the whole graph, ``"cluster-gcn"`` on batches of clusters,
+        ``"graphsaint"`` on samples of the graph, and ``"graphzoom"`` on a coarsened graph.
     feature_norm : str
         Scaling of the features: ``"none"``, ``"row-l1"``, ``"row-l2"`` or ``"standardize"``. The statistics
         of `fit` are kept and used in `transform`.

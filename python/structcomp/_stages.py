@@ -285,8 +285,8 @@ def train(
     adjacency : object, optional
         The graph; see `as_graph`.
     clusters : array of shape (n,), optional
-        The cluster of every node; the default model needs them. Without clusters, training passes messages
-        on the whole graph unless another `mode` is given; see `StructComp`.
+        The cluster of every node, such as `partition` makes; the default model needs them. Without clusters,
+        training passes messages on the whole graph unless another `mode` is given; see `StructComp`.
     model : str, Objective or callable
         Name of a model, as in `StructComp`, or a loss of your own.
     callback : callable, optional

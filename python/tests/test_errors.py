@@ -86,7 +86,10 @@ def test_the_graph_is_missing():
         ({"activation": object()}, "invalid value for activation: <object"),
         ({"n_clusters": 0}, "the number of clusters must be at least 1"),
         ({"n_clusters": 7}, "cannot split 6 nodes into 7 non-empty clusters"),
-        ({"n_clusters": 1}, "contrastive training needs at least 2 clusters"),
+        (
+            {"n_clusters": 1},
+            "contrastive training needs at least 2 rows, clusters or nodes, in a batch, but there is 1; ask for more",
+        ),
         ({"n_clusters": "many"}, "n_clusters must be an integer of at least 0, not"),
         ({"partitioner": "magic"}, "'magic' is neither a partitioning method nor a file"),
         ({"imbalance": -0.5}, "imbalance must be at least 0"),
@@ -94,10 +97,19 @@ def test_the_graph_is_missing():
         ({"mode": "half"}, "mode must be .*'structcomp'.*'full'.*, not \"half\""),
         ({"mode": "graphsaint"}, "mode='graphsaint' trains on .* without clusters"),
         ({"mode": "cluster-gcn", "batch_clusters": 4}, "batch_clusters is 4, but there are only 3 clusters"),
-        ({"batch_clusters": 2}, "batch_clusters has no effect in the mode structcomp; use the mode cluster-gcn"),
-        ({"n_clusters": None, "mode": "graphsaint", "budget": 7}, "a budget of 7 walks is more than the graph's 6"),
+        (
+            {"batch_clusters": 2},
+            "batch_clusters has no effect in the mode structcomp; use the mode cluster-gcn",
+        ),
+        (
+            {"n_clusters": None, "mode": "graphsaint", "budget": 7},
+            "a budget of 7 walks is more than the graph's 6",
+        ),
         ({"n_clusters": None, "mode": "graphsaint", "walk_length": 0}, "walk_length must be at least 1"),
-        ({"n_clusters": None, "mode": "graphsaint", "sampler": "tree"}, "sampler must be .*'node'.*, not \"tree\""),
+        (
+            {"n_clusters": None, "mode": "graphsaint", "sampler": "tree"},
+            "sampler must be .*'node'.*, not \"tree\"",
+        ),
         ({"n_clusters": None, "mode": "graphzoom", "levels": 0}, "levels must be from 1 to 30"),
         ({"mode": "full"}, "mode='full' trains on the whole graph without clusters"),
         ({"stand_in": "magic"}, "stand_in must be 'position' or 'degree', not \"magic\""),
@@ -225,7 +237,7 @@ def test_diagnostics():
         structcomp.diagnostics(model.model_, X, PATH, clusters=[0, 0, 1, 1])
     with pytest.raises(ValueError, match=r"the graph is missing; use diagnostics\(model, X, adjacency\)"):
         structcomp.diagnostics(model.model_, X)
-    with pytest.raises(ValueError, match="the model has no clusters"):
+    with pytest.raises(ValueError, match="the model was not trained on clusters, or they are not known"):
         structcomp.diagnostics(Model.from_bytes(model.model_.to_bytes()), X, PATH)
     with pytest.raises(ValueError, match="a graph without edges has no loss"):
         structcomp.diagnostics(model.model_, X, np.zeros((6, 6)))

@@ -48,9 +48,9 @@ def test_misspelt_parameters_are_type_errors(tmp_path):
 def test_every_setting_of_the_library_is_in_the_signatures():
     known = {name for model in _native.models() for name in json.loads(_native.defaults(model))}
     assert known <= {*inspect.signature(StructComp).parameters}
-    # `train` gets its clusters, and its mode follows from them.
+    # `train` gets its clusters.
     of_partitions = {"n_clusters", "partitioner", "imbalance", "max_size", "refine", "per_component"}
-    assert known - of_partitions - {"mode"} <= {*inspect.signature(structcomp.train).parameters}
+    assert known - of_partitions <= {*inspect.signature(structcomp.train).parameters}
     assert of_partitions <= {*inspect.signature(structcomp.partition).parameters}
 
 

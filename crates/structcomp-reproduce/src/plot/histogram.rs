@@ -29,8 +29,8 @@ pub(crate) fn size_histogram(svg: &mut Svg, frame: Frame, partition: &Partition)
         svg.label((left - 8.0, height(tick) + 4.0), 12.0, FAINT, Anchor::End, &format!("{tick}"));
     }
     let slot = (right - left) / counts.len() as f64;
-    // A digit needs up to 11 points where a page enlarges labels.
-    let every = ((14.0 + 11.0 * largest.to_string().len() as f64) / slot).ceil().max(1.0) as usize;
+    // A digit needs up to 12 points where a page enlarges labels.
+    let every = ((14.0 + 12.0 * largest.to_string().len() as f64) / slot).ceil().max(1.0) as usize;
     for (bin, &count) in counts.iter().enumerate() {
         let x = left + slot * bin as f64;
         let bar = (slot * 0.82).min(60.0);
