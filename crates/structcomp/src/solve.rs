@@ -12,6 +12,7 @@
 //!    others.
 //! 6. All parts are turned to their common principal axes, of which the strongest are kept.
 
+mod correlation;
 mod prediction;
 mod principal;
 mod reliability;
@@ -19,6 +20,7 @@ mod reliability;
 mod tests;
 mod weights;
 
+use correlation::significance;
 use prediction::Prediction;
 use principal::axes_of;
 pub(crate) use principal::{axes, covariance};
@@ -134,7 +136,8 @@ pub(crate) fn solve(
 
     let own = weighted_mean(&reliable, &candidates[0].variance);
     let told = Prediction::of(compressed.source(), graph, &sample, seed)?;
-    let evidence = Evidence { own, told, dimensions };
+    let correlated = significance(&candidates[0].rows, &candidates[1].rows, reliable.len(), &sample);
+    let evidence = Evidence { own, told, correlated, dimensions };
     let weights = match settings.weights {
         Some(weights) => weights::normalized(weights),
         None if graph.edges() == 0 => [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],

@@ -171,6 +171,24 @@ fn edges_that_have_nothing_to_do_with_the_features_leave_these() {
 }
 
 #[test]
+fn random_edges_are_found_out_also_where_features_are_noisy() {
+    let weights = |homophily: f64| {
+        let settings = Synthetic {
+            nodes: 3000,
+            edges: 9000,
+            classes: 6,
+            homophily,
+            feature_noise: 0.7,
+            ..Synthetic::named("demo").unwrap()
+        };
+        solved().fit(&settings.generate(Seed(0)).unwrap()).unwrap().solution.unwrap().weights
+    };
+    let (random, meant) = (weights(0.22), weights(0.5));
+    assert!(random[0].1 > 0.5 && random[3].1 < 0.1, "{random:?}");
+    assert!(meant[0].1 < 0.1 && meant[3].1 > 0.7, "{meant:?}");
+}
+
+#[test]
 fn positions_carry_over_to_new_nodes_and_not_to_other_graphs() {
     let data = demo();
     let model = Solved { weights: Some([0.0, 0.0, 0.0, 0.0, 1.0, 0.0]), ..Solved::default() };

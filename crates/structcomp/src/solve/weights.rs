@@ -9,6 +9,8 @@ pub(super) struct Evidence {
     pub(super) own: f64,
     /// How well features can be told from others of the same node, and from those of its neighbours.
     pub(super) told: Prediction,
+    /// How far beyond chance features are correlated with those of neighbours, in standard deviations.
+    pub(super) correlated: f64,
     /// The effective number of dimensions after sixteen hops: one or two where the graph mixes so fast that many hops
     /// leave nothing but the degrees.
     pub(super) dimensions: f64,
@@ -30,6 +32,10 @@ const AGREEMENT: [f64; 2] = [0.38, 0.6];
 const RELATED: [f64; 2] = [0.2, 0.5];
 /// Predictions worse than this are noise.
 const NOISE: f64 = 0.005;
+/// The range of predictions from a node's own features over which these come to say something, and the range over which
+/// correlations with neighbours come to be more than chance.
+const SAYING: [f64; 2] = [0.001, 0.003];
+const CORRELATED: [f64; 2] = [4.0, 6.0];
 /// The ranges of dimensions and of agreement over which sixteen hops come to count. Where they do not, these are the
 /// shares of neighbours and two hops.
 const FAR_DIMENSIONS: [f64; 2] = [2.0, 6.0];
@@ -44,7 +50,10 @@ impl Evidence {
     /// other features tell, or much at all.
     pub(super) fn related(self) -> f64 {
         let Prediction { own, neighbors } = self.told;
-        within((neighbors + NOISE) / (own + NOISE) + neighbors, RELATED)
+        let told = within((neighbors + NOISE) / (own + NOISE) + neighbors, RELATED);
+        // Features that say little are told badly by anything. But if they say something, and those of neighbours are
+        // like any others, edges tell nothing.
+        told * (1.0 - within(own, SAYING) * (1.0 - within(self.correlated, CORRELATED)))
     }
 
     /// The weights of the features themselves, of neighbours, of two hops, of sixteen, of positions and of sizes; they
@@ -82,7 +91,7 @@ mod tests {
 
     fn weights(own: f64, told: [f64; 2], dimensions: f64) -> [f64; 6] {
         let told = Prediction { own: told[0], neighbors: told[1] };
-        let weights = Evidence { own, told, dimensions }.weights();
+        let weights = Evidence { own, told, correlated: 50.0, dimensions }.weights();
         assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12 && weights.iter().all(|&w| w >= 0.0));
         weights
     }
@@ -104,6 +113,15 @@ mod tests {
     #[test]
     fn features_count_where_clusters_agree_on_them() {
         assert!(weights(0.7, [0.1, 0.1], 10.0)[0] > 3.0 * weights(0.3, [0.1, 0.1], 10.0)[0]);
+    }
+
+    #[test]
+    fn weak_features_count_more_than_edges_that_are_correlated_by_chance_only() {
+        let related = |own: f64, correlated: f64| {
+            let told = Prediction { own, neighbors: 0.0 };
+            Evidence { own: 0.1, told, correlated, dimensions: 10.0 }.related()
+        };
+        assert_eq!([related(0.004, 0.5), related(0.004, 30.0), related(0.0, 0.5)], [0.0, 1.0, 1.0]);
     }
 
     #[test]
