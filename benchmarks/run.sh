@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds structcomp, installs the other tools, and runs one benchmark: run.sh spmm | load | partition [WHICH] | train [WHICH] | whole [DATASET...] | pipeline | stand_in [DATASET...] | neighbors [SIZE...]
+# Builds structcomp, installs the other tools, and runs one benchmark: run.sh spmm | load | partition [WHICH] | train [WHICH] | whole [DATASET...] | pipeline | stand_in [DATASET...] | neighbors [SIZE...] | sweep OUT.svg
 set -eu
 cd "$(dirname "$0")/.."
-name=${1:?usage: benchmarks/run.sh spmm|load|partition [small|products|scaling|streaming]|train [small|large]|whole [DATASET...]|pipeline|stand_in [DATASET...]|neighbors [SIZE...]}
+name=${1:?usage: benchmarks/run.sh spmm|load|partition [small|products|scaling|streaming]|train [small|large]|whole [DATASET...]|pipeline|stand_in [DATASET...]|neighbors [SIZE...]|sweep OUT.svg}
 shift
 
 # A benchmark with a requirements file of its own has an environment of its own.
@@ -19,7 +19,7 @@ if [ ! -x "$venv/bin/python" ]; then
 fi
 
 release=${CARGO_TARGET_DIR:-target}/release
-if [ "$name" = pipeline ] || [ "$name" = stand_in ]; then
+if [ "$name" = pipeline ] || [ "$name" = stand_in ] || [ "$name" = sweep ]; then
     ours=$release/structcomp
     cargo build --quiet --release --package structcomp-cli
 else
