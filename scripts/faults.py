@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""Makes every file-system call of the commands fail, kills them there and at random times, and looks at what is left.
+"""Makes file-system calls of the commands fail, kills the commands, and looks at what is left.
 
     scripts/faults.py target/release/structcomp                   every call of every command
     scripts/faults.py target/release/structcomp --share 0.05      every twentieth
     scripts/faults.py target/release/structcomp --kills 1000      1,000 random kills and 1,000 resumes
     scripts/faults.py target/release/structcomp --repeat "run old rename:2:KILL"
 
-A fault is a single error of the disk (EIO), a disk that is full from this call on (ENOSPC), or SIGKILL before the call.
-strace injects it, into the k-th call of a kind in each thread. Every command runs twice: in an empty folder, and over
-the results of an earlier command. After the fault,
+A fault is a single error of the disk (EIO), a disk that is full from this call on (ENOSPC), or SIGKILL
+before the call. strace injects it into the k-th call of a kind in each thread. Every command runs twice: in
+an empty folder, and over the results of an earlier command. After the fault,
 
 - every output is absent, the earlier one, or the new one, byte for byte; folders as a whole;
-- the files of `run` are of one run, by the checksums in run.json, at the latest after the next start of any run;
+- the files of `run` are of one run, by the checksums in run.json, at the latest after the next start of
+  `run` with this folder;
 - the command has ended with status 0 or 1, and with 0 only if all of its outputs are new;
 - an error has left no temporary files;
 - the same command then gives the bytes of an undisturbed run, and no temporary files are left.
+
+The first column of a summary is the command, "between" means that some of its outputs are new and others
+not, and "moving" that the next start of `run` has to complete the set.
 """
 
 import argparse
@@ -34,8 +38,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CALLS = (
-    "openat read pread64 write pwrite64 writev copy_file_range statx newfstatat rename renameat renameat2 link linkat "
-    "fsync fdatasync ftruncate fallocate mkdir mkdirat unlink unlinkat rmdir flock fchmod fchown getdents64"
+    "openat read pread64 write pwrite64 writev copy_file_range statx newfstatat rename renameat renameat2 "
+    "link linkat fsync fdatasync ftruncate fallocate mkdir mkdirat unlink unlinkat rmdir flock fchmod fchown "
+    "getdents64"
 ).split()
 WRITING = set("openat write pwrite64 writev copy_file_range rename renameat renameat2".split()) | set(
     "link linkat fsync fdatasync ftruncate fallocate mkdir mkdirat".split()
@@ -50,7 +55,7 @@ SET = ("embedding.npy", "ids.txt", "weights.safetensors", "report.html", "run.js
 
 @dataclass(frozen=True)
 class Command:
-    """The arguments of the command, those of the earlier one, and the outputs, each of which is whole or absent."""
+    """The arguments of the command and of the earlier one, and the outputs, each whole or absent."""
 
     name: str
     new: str
@@ -58,8 +63,11 @@ class Command:
     outputs: tuple[str, ...]
 
 
-RUN = "--model sce --epochs 3 --hidden 8 --clusters 20 --map 20 --stand-in degree --stand-in-width 16 --out out"
-TRAIN = "--epochs 8 --hidden 8 --clusters 20 --checkpoint-every 1 --out m.safetensors"
+RUN = (
+    "--model sce --epochs 3 --hidden 8 --clusters 20 --map 20 --stand-in degree --stand-in-width 9 --out out"
+)
+MODEL, CHECKPOINT = "m.safetensors", "m.checkpoint.safetensors"
+TRAIN = f"--epochs 8 --hidden 8 --clusters 20 --checkpoint-every 1 --out {MODEL}"
 COMMANDS = [
     Command("run", f"run ../in/named.csv {RUN}", f"run ../in/plain.scg {RUN}", ("out",)),
     Command("run-without-names", f"run ../in/plain.scg {RUN}", f"run ../in/named.csv {RUN}", ("out",)),
@@ -67,7 +75,7 @@ COMMANDS = [
         "train",
         f"train ../in/g {TRAIN} --model sce",
         f"train ../in/g {TRAIN} --model sce --seed 9",
-        ("m.safetensors", "m.checkpoint.safetensors"),
+        (MODEL, CHECKPOINT),
     ),
     Command(
         "embed",
@@ -89,7 +97,12 @@ COMMANDS = [
         "partition ../in/g -k 30 --out c.part --plot c.svg",
         ("c.part", "c.svg"),
     ),
-    Command("generate", "generate --nodes 300 --edges 1200 --out o", "generate --nodes 320 --edges 1300 --out o", ("o",)),
+    Command(
+        "generate",
+        "generate --nodes 300 --edges 1200 --out o",
+        "generate --nodes 320 --edges 1300 --out o",
+        ("o",),
+    ),
     Command(
         "neighbors",
         "neighbors ../in/z.npy --all --out n.npy -k 3",
@@ -97,6 +110,7 @@ COMMANDS = [
         ("n.npy", "n.scores.npy"),
     ),
 ]
+STRACE = ("strace", "-f", "-qq", "--seccomp-bpf")
 MODELS = ("sce", "grace", "coles", "cca-ssg")
 
 Held = dict[str, bytes]
@@ -105,8 +119,8 @@ Held = dict[str, bytes]
 def held(path: Path) -> Held:
     """The files under a path, by name; a file alone is named ''; empty folders count too."""
     if path.is_dir():
-        below = sorted(path.rglob("*"))
-        return {str(part.relative_to(path)): part.read_bytes() if part.is_file() else b"/" for part in below} or {
+        below = {str(part.relative_to(path)): part for part in sorted(path.rglob("*"))}
+        return {name: part.read_bytes() if part.is_file() else b"" for name, part in below.items()} or {
             "/": b""
         }
     return {"": path.read_bytes()} if path.exists() else {}
@@ -126,7 +140,11 @@ class Lab:
         self.binary, self.work = str(Path(binary).resolve()), work
         self.place, self.temporary = work / "place", work / "tmp"
         self.temporary.mkdir()
-        self.environment = {**os.environ, "TMPDIR": str(self.temporary), "STRUCTCOMP_DATA": str(work / "data")}
+        self.environment = {
+            **os.environ,
+            "TMPDIR": str(self.temporary),
+            "STRUCTCOMP_DATA": str(work / "data"),
+        }
         self.environment["RUST_BACKTRACE"] = "0"
         self.results: dict[tuple[str, str], dict[str, Held]] = {}
         self.seconds: dict[str, float] = {}
@@ -149,7 +167,7 @@ class Lab:
 
     def start(self, arguments: str, before: tuple[str, ...] = ()) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [*before, self.binary, *arguments.split(), *([] if "neighbors" in arguments else ["--threads", "2"])],
+            [*before, self.binary, *arguments.split(), "--threads", "2"],
             cwd=self.place,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -197,11 +215,11 @@ class Lab:
         return {name: held(self.place / name) for name in command.outputs}
 
     def calls(self, command: Command, begin: str) -> list[tuple[str, int]]:
-        """The calls of a command once it has been loaded: their names, and which of that name in its thread."""
+        """The calls of a command once it is loaded: their kinds, and which of its kind in its thread."""
         self.prepare(command, begin)
         log = self.work / "calls"
         wanted = ",".join("?" + call for call in CALLS)
-        self.run(command.new, ("strace", "-f", "-qq", "--seccomp-bpf", "-o", str(log), "-e", f"trace={wanted}"))
+        self.run(command.new, (*STRACE, "-o", str(log), "-e", f"trace={wanted}"))
         found = [match.groups() for line in log.open() if (match := re.match(r"(\d+) +(\w+)\((.*)", line))]
         # The first file that the program itself opens; before it, the system loads the program.
         loaded = next(at for at, (_, _, rest) in enumerate(found) if '"/proc/self/status"' in rest)
@@ -221,7 +239,7 @@ class Lab:
             return "absent"
         if name == "out":
             return self.state_of_run(command, now)
-        if name == "m.checkpoint.safetensors" and now != self.results[command.name, "old"][name]:
+        if name == CHECKPOINT and now != self.results[command.name, "old"][name]:
             return "new" if is_safetensors(now[""]) else "torn"
         for age in ("old", "new"):
             if now == self.results[command.name, age][name]:
@@ -230,8 +248,10 @@ class Lab:
 
     def state_of_run(self, command: Command, now: Held) -> str:
         files = {name: data for name, data in now.items() if name in SET}
-        other = [name for name in now if name not in SET and not name.startswith("unfinished") and name != "/"]
-        if [name for name in other if TEMPORARY not in name]:
+        other = [
+            name for name in now if name not in SET and not name.startswith(("unfinished", TEMPORARY, "/"))
+        ]
+        if other:
             return f"unexpected {other}"
         if not files:
             return "absent"
@@ -240,15 +260,17 @@ class Lab:
         # Two runs differ in their times, so these two files are known by the checksum in the other.
         if is_whole(files):
             new = self.results[command.name, "new"]["out"]
-            timed = ("run.json", "report.html")
-            same = {name: data for name, data in files.items() if name not in timed}
-            return "new" if same == {name: data for name, data in new.items() if name not in timed} else "torn"
+            timeless = set(SET) - {"run.json", "report.html"}
+            return "new" if all(files.get(name) == new.get(name) for name in timeless) else "torn"
         unfinished = {Path(name).name: data for name, data in now.items() if name.startswith("unfinished/")}
         # Killed while the files were moved: the next run into the folder completes that.
-        return "moving" if is_whole({**files, **unfinished}, others=True) and "run.json" in unfinished else "mixed"
+        moving = "run.json" in unfinished and is_whole({**files, **unfinished}, others=True)
+        return "moving" if moving else "mixed"
 
-    def judge(self, command: Command, begin: str, fault: str, status: int, said: str) -> tuple[str, list[str]]:
-        """The state after a fault, and everything that is wrong with it; then the same after a second start."""
+    def judge(
+        self, command: Command, begin: str, fault: str, status: int, said: str
+    ) -> tuple[str, list[str]]:
+        """The state after a fault, and all that is wrong with it and after a second start."""
         wrong = []
         killed = "kill" in fault.lower()
         if status not in ((0, 1, -9) if killed else (0, 1)):
@@ -266,9 +288,9 @@ class Lab:
             self.run("run ../in/nothing --out out")
             if self.state(command, "out") != "new":
                 wrong.append(f"the next run leaves the files {self.state(command, 'out')}")
-        checkpoint = self.place / "m.checkpoint.safetensors"
+        checkpoint = self.place / CHECKPOINT
         started = command.name == "train" and checkpoint.exists()
-        resume = started and held(checkpoint) != self.results["train", "old"][checkpoint.name]
+        resume = started and held(checkpoint) != self.results["train", "old"][CHECKPOINT]
         again, said = self.run(command.new + (" --resume" if resume else ""))
         states_again = [self.state(command, name) for name in command.outputs]
         if again != 0 or set(states_again) != {"new"} or not self.same(command):
@@ -283,7 +305,7 @@ class Lab:
         return command.outputs == ("out",) or self.outputs(command) == self.results[command.name, "new"]
 
     def litter(self) -> list[str]:
-        found = [*self.work.glob(f"{TEMPORARY}*"), *self.place.rglob(f"{TEMPORARY}*"), *self.temporary.iterdir()]
+        found = [*self.place.rglob(f"{TEMPORARY}*"), *self.temporary.iterdir()]
         return [str(path.relative_to(self.work)) for path in found]
 
     def kill(self, arguments: str, delay: float) -> tuple[int, str]:
@@ -303,8 +325,8 @@ class Lab:
         else:
             what = {"EIO": f"error=EIO:when={rest[0]}", "ENOSPC": f"error=ENOSPC:when={rest[0]}+"}
             inject = what.get(rest[1], f"signal=KILL:when={rest[0]}")
-            options = ("-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", f"trace={call}")
-            status, said = self.run(command.new, ("strace", *options, "-e", f"inject={call}:{inject}"))
+            options = ("-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:{inject}")
+            status, said = self.run(command.new, (*STRACE, *options))
         return self.judge(command, begin, fault, status, said)
 
 
@@ -332,11 +354,12 @@ class Tally:
             print(f'FAILED  --repeat "{repeat}"', *wrong, sep="\n    ", flush=True)
 
     def show(self) -> None:
-        counted = "  ".join(f"{n:5} {state}" for state in ("old", "new", "absent") for n in [self.states[state]])
-        more = "".join(f"  {n:3} {state}" for state, n in self.states.items() if state in ("moving", "between"))
-        seconds = time.monotonic() - self.began
-        total = sum(self.states.values())
-        print(f"{self.name:18} {total:5} tried  {counted}  {self.failures:3} failures  {seconds:4.0f} s{more}", flush=True)
+        states = ("old", "new", "absent", "between", "moving")
+        counted = "".join(f"{self.states[state]:6} {state}" for state in states)
+        seconds, tried = time.monotonic() - self.began, sum(self.states.values())
+        print(
+            f"{self.name:18}{tried:6} tried {counted}{self.failures:6} failures{seconds:6.0f} s", flush=True
+        )
 
 
 def every_call(lab: Lab, command: Command, share: float) -> int:
@@ -366,9 +389,9 @@ def random_kills(lab: Lab, commands: list[Command], kills: int, chance: random.R
 
 
 def resumes(lab: Lab, wanted: int, chance: random.Random) -> int:
-    """Kills training, also while it resumes, until as many have resumed; each must end with the same bytes."""
+    """Kills training, also while it resumes, until as many have resumed; all end with the same bytes."""
     commands = [
-        Command(f"resume-{model}", f"train ../in/g {TRAIN} --epochs 30 --model {model}", "", ("m.safetensors",))
+        Command(f"resume-{model}", f"train ../in/g {TRAIN} --epochs 30 --model {model}", "", (MODEL,))
         for model in MODELS
     ]
     done: Counter[str] = Counter()
@@ -385,7 +408,7 @@ def resumes(lab: Lab, wanted: int, chance: random.Random) -> int:
         lab.prepare(command, "empty")
         kills, ended = [], False
         while not ended:
-            resume = (lab.place / "m.checkpoint.safetensors").exists()
+            resume = (lab.place / CHECKPOINT).exists()
             arguments = command.new + (" --resume" if resume else "")
             if len(kills) < 4:
                 kills.append(round(chance.uniform(0.1, 1) * lab.seconds[command.name], 5))
@@ -397,21 +420,22 @@ def resumes(lab: Lab, wanted: int, chance: random.Random) -> int:
         trainings[command.name] += 1
         if status != 0 or lab.outputs(command) != lab.results[command.name, "new"] or lab.litter():
             failures[command.name] += 1
-            print(f"FAILED  {command.name} killed after {kills} s: status {status} {said.strip()} {lab.litter()}")
+            print(f"FAILED  {command.name} killed after {kills} s: {status} {said.strip()} {lab.litter()}")
     for name, count in done.items():
-        print(f"{name:18} {count:5} resumes of {trainings[name]} trainings  {failures[name]:3} failures", flush=True)
+        print(f"{name:18}{count:6} resumes of {trainings[name]} trainings{failures[name]:6} failures")
     return sum(failures.values())
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("binary", help="the program to test")
-    parser.add_argument("--only", action="append", metavar="COMMAND", help="one of the commands; may be repeated")
-    parser.add_argument("--share", type=float, default=1.0, help="share of the calls to try, evenly spaced")
-    parser.add_argument("--kills", type=int, metavar="N", help="random kills, and as many resumes of training")
+    parser.add_argument("--only", action="append", metavar="COMMAND", help="may be repeated")
+    parser.add_argument("--share", type=float, default=1.0, help="of the calls to try, evenly spaced")
+    parser.add_argument("--kills", type=int, metavar="N", help="random kills, as many resumes of training")
     parser.add_argument("--seed", type=int, default=0, help="of the random kills")
     parser.add_argument("--work", help="where to work [default: the folder for temporary files]")
-    parser.add_argument("--repeat", metavar="TRIAL", help="one trial, as a failure shows it; keeps what it leaves")
+    parser.add_argument("--repeat", metavar="TRIAL", help="one trial, as a failure prints it")
     asked = parser.parse_args()
     if asked.kills is None and shutil.which("strace") is None:
         raise SystemExit("install strace, or use --kills, which does without")
