@@ -1,7 +1,7 @@
 //! Files that belong together, in a folder that may hold others.
 
 use super::lock::FolderLock;
-use super::{AtomicFile, Target};
+use super::{AtomicFile, Target, exists};
 use crate::matrix::MappedFile;
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};
@@ -120,11 +120,6 @@ impl FileSet {
         }
         Ok(())
     }
-}
-
-/// Whether there is such a file; a disk that cannot tell is an error.
-fn exists(path: &Path) -> Result<bool> {
-    path.try_exists().map_err(Error::io(path))
 }
 
 /// Deletes a file if it is there.
