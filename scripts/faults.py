@@ -259,7 +259,7 @@ class Lab:
         if now == self.results[command.name, "old"][name]:
             return "old"
         new = self.results[command.name, "new"][name]
-        return "new" if now == new or command.timed and timeless(now) == timeless(new) else "torn"
+        return "new" if now == new or (command.timed and timeless(now) == timeless(new)) else "torn"
 
     def state_of_run(self, command: Command, now: Held) -> str:
         files = {name: data for name, data in now.items() if name in SET}
@@ -317,7 +317,7 @@ class Lab:
         return whole, wrong
 
     def same(self, command: Command) -> bool:
-        """Whether all outputs are those of an undisturbed command; those with times are compared by `state`."""
+        """Whether all outputs are the undisturbed ones; those with times are compared by `state`."""
         return (
             command.timed
             or command.outputs == ("out",)
