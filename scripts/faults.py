@@ -7,8 +7,9 @@
     scripts/faults.py target/release/structcomp --repeat "run old rename:2:KILL"
 
 A fault is a single error of the disk (EIO), a disk that is full from this call on (ENOSPC), or SIGKILL
-before the call. strace injects it into the k-th call of a kind in each thread. Every command runs twice: in
-an empty folder, and over the results of an earlier command. After the fault,
+before the call. strace injects it into the k-th call of a kind in each thread. Every command runs in an
+empty folder, over the results of an earlier command, and, if it is `run`, after one that was killed while its
+files were moved. After the fault,
 
 - every output is absent, the earlier one, or the new one, byte for byte; folders as a whole;
 - the files of `run` are of one run, by the checksums in run.json, at the latest after the next start of
@@ -122,6 +123,8 @@ STRACE = ("strace", "-f", "-qq")
 FAST = "--seccomp-bpf"  # strace 6.1 injects no signals with it
 MODELS = ("sce", "grace", "coles", "cca-ssg")
 
+BEGINS = ("empty", "old", "moving")
+
 Held = dict[str, bytes]
 
 
@@ -206,12 +209,20 @@ class Lab:
             raise SystemExit(f"{self.place}: structcomp {arguments}: status {status}\n{said}")
 
     def prepare(self, command: Command, begin: str) -> None:
-        """The place as it is before a fault: empty, or with the results of the earlier command."""
+        """The place as it is before a fault: empty, or with the results of the earlier command; of `run` also
+        with new results that were being moved there when that was killed."""
         shutil.rmtree(self.place, ignore_errors=True)
-        if begin == "old":
-            shutil.copytree(self.work / f"{command.name}.old", self.place)
-        else:
+        if begin == "empty":
             self.place.mkdir()
+        else:
+            shutil.copytree(self.work / f"{command.name}.old", self.place)
+        if begin == "moving":
+            unfinished = self.place / "out/unfinished"
+            unfinished.mkdir()
+            for name, data in self.results[command.name, "new"]["out"].items():
+                (self.place / "out" / name if name == "embedding.npy" else unfinished / name).write_bytes(
+                    data
+                )
         shutil.rmtree(self.temporary)
         self.temporary.mkdir()
 
@@ -300,7 +311,8 @@ class Lab:
         if "panicked" in said:
             wrong.append(said.strip())
         states = [self.state(command, name) for name in command.outputs]
-        allowed = {"new", "moving", "old" if begin == "old" else "absent", "partial" if status else "new"}
+        before = "absent" if begin == "empty" else begin
+        allowed = {"new", "moving", before, "partial" if status else "new"}
         wrong += [f"{name}: {s}" for name, s in zip(command.outputs, states) if s not in allowed]
         if status == 0 and set(states) != {"new"}:
             wrong.append(f"status 0, but {states}")
@@ -398,7 +410,7 @@ class Tally:
 
 def every_call(lab: Lab, command: Command, share: float) -> int:
     tally = Tally(command.name)
-    for begin in ("empty", "old"):
+    for begin in BEGINS if command.outputs == ("out",) else BEGINS[:2]:
         faults = []
         for call, k in lab.calls(command, begin):
             kinds = ["EIO"] + ["KILL"] * (call in CHANGING) + ["ENOSPC"] * (call in WRITING)
@@ -417,7 +429,7 @@ def random_kills(lab: Lab, commands: list[Command], kills: int, chance: random.R
     tallies = {command.name: Tally(command.name) for command in commands}
     for at in range(kills):
         command = commands[at % len(commands)]
-        begin = chance.choice(("empty", "old"))
+        begin = chance.choice(BEGINS if command.outputs == ("out",) else BEGINS[:2])
         fault = f"kill:{chance.uniform(0, 1.1 * lab.seconds[command.name]):.5f}"
         tallies[command.name].add(f"{command.name} {begin} {fault}", *lab.trial(command, begin, fault))
     for tally in tallies.values():
