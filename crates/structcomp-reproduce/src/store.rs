@@ -66,19 +66,17 @@ impl Finished {
     /// All finished cells below a folder, sorted; `unread` gets a line for each invalid file.
     pub(crate) fn read_all(out: &Path, unread: &mut Vec<String>) -> Result<Vec<Self>> {
         let mut all = Vec::new();
-        let folder = folder(out);
-        if !folder.exists() {
-            return Ok(all);
-        }
-        for experiment in fs::read_dir(&folder).map_err(io(&folder))? {
-            let experiment = experiment.map_err(io(&folder))?.path();
-            let Ok(files) = fs::read_dir(&experiment) else { continue };
-            let files = files.filter_map(|file| file.ok().map(|file| file.path()));
-            for file in files.filter(|file| file.extension().is_some_and(|end| end == "json")) {
-                let text = read_file(&file).map_err(|error| error.to_string());
-                let finished = text.and_then(|text| {
-                    serde_json::from_slice::<Self>(&text).map_err(|error| error.to_string())
-                });
+        for experiment in entries(&folder(out))? {
+            for file in entries(&experiment)? {
+                if file.extension().is_none_or(|end| end != "json") {
+                    continue;
+                }
+                let finished = match read_file(&file) {
+                    Ok(text) => serde_json::from_slice::<Self>(&text).map_err(|error| error.to_string()),
+                    Err(error) if is_no_file(&error) => Err(error.to_string()),
+                    // A cell that the disk cannot read has been run.
+                    Err(error) => return Err(io(&file)(error)),
+                };
                 match finished {
                     Ok(finished) => all.push(finished),
                     Err(error) => unread.push(format!(
@@ -92,6 +90,20 @@ impl Finished {
         all.sort_by_cached_key(|finished| finished.cell.full_name());
         Ok(all)
     }
+}
+
+/// What is in a folder; nothing if there is no such folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let read = |folder| fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    match read(folder) {
+        Err(error) if is_no_file(&error) => Ok(Vec::new()),
+        read => read.map_err(io(folder)),
+    }
+}
+
+/// Whether there is nothing of the kind that was to be read.
+fn is_no_file(error: &IoError) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidInput)
 }
 
 /// The contents of a file. Others, such as a pipe that nobody writes to, are an error at once.

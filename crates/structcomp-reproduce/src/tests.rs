@@ -211,6 +211,22 @@ fn invalid_cell_files_are_named_and_count_as_not_run() {
     assert!(whole.is_of(&whole.cell) && !another.is_of(&whole.cell));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_cell_that_cannot_be_read_is_an_error_and_not_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    finished("small", 0, 81.0).write(folder.path()).unwrap();
+    let cells = store::folder(folder.path());
+    for place in ["small/endless.json", "endless"] {
+        // A link to itself cannot be read, whoever asks.
+        std::os::unix::fs::symlink(cells.join(place), cells.join(place)).unwrap();
+        assert!(Finished::read_all(folder.path(), &mut Vec::new()).is_err(), "{place}");
+        std::fs::remove_file(cells.join(place)).unwrap();
+    }
+    std::fs::write(cells.join("notes.txt"), "").unwrap();
+    assert_eq!(Finished::read_all(folder.path(), &mut Vec::new()).unwrap().len(), 1);
+}
+
 #[test]
 fn cells_with_other_settings_than_now_are_left_out() {
     let folder = tempfile::tempdir().unwrap();

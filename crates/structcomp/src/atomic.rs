@@ -85,6 +85,11 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     })
 }
 
+/// Whether there is such a file or folder; a disk that cannot tell is an error.
+pub(crate) fn exists(path: &Path) -> Result<bool> {
+    path.try_exists().map_err(Error::io(path))
+}
+
 /// Fails if a file cannot be written, so that a long computation need not find out at its end.
 pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
     AtomicFile::create(path).map(drop)

@@ -222,15 +222,19 @@ fn nodes_on_the_map(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A file in the folder that a run would replace, but no run wrote: the report lists those of its run.
+/// A file in the folder that a run would replace, but no run wrote: the report lists those of its run. A run that was
+/// killed while its files were moved to the folder has its report where they came from.
 fn foreign(out: &Path) -> Option<PathBuf> {
-    let report: serde_json::Value = std::fs::read(out.join(REPORT))
-        .ok()
-        .and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or_default();
-    let ours = |name: &str| match name {
-        REPORT => report.get("version").is_some() && report.get("data").is_some(),
-        name => report.get("files").is_some_and(|files| files.get(name).is_some()),
+    let report = |folder: PathBuf| {
+        let text = std::fs::read(folder.join(REPORT)).ok()?;
+        serde_json::from_slice::<serde_json::Value>(&text).ok()
+    };
+    let reports = [report(out.to_owned()), report(out.join(FileSet::UNFINISHED))];
+    let ours = |name: &str| {
+        reports.iter().flatten().any(|report| match name {
+            REPORT => report.get("version").is_some() && report.get("data").is_some(),
+            name => report.get("files").is_some_and(|files| files.get(name).is_some()),
+        })
     };
     FILES
         .into_iter()

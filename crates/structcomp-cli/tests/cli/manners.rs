@@ -82,6 +82,28 @@ fn foreign_files_are_replaced_only_by_force() {
 }
 
 #[test]
+fn a_run_that_was_killed_while_its_files_were_moved_is_completed_by_the_next() {
+    let folder = folder();
+    line(folder.path(), SMALL);
+    line(folder.path(), "run small --runs 2 --out results");
+    let results = folder.path().join("results");
+    let whole = |name: &str| std::fs::read(results.join(name)).unwrap();
+    let before =
+        ["embedding.npy", "weights.safetensors", "report.html", "run.json"].map(|name| (name, whole(name)));
+    // The first of the files has been moved, the others have not.
+    std::fs::create_dir(results.join("unfinished")).unwrap();
+    for (name, _) in &before[1..] {
+        std::fs::rename(results.join(name), results.join("unfinished").join(name)).unwrap();
+    }
+    let (code, said) = failure(folder.path(), &["run", "nothing", "--out", "results"]);
+    assert!(code == 1 && !said.contains("--force"), "{said}");
+    for (name, bytes) in before {
+        assert!(whole(name) == bytes, "{name}");
+    }
+    assert!(!results.join("unfinished").exists());
+}
+
+#[test]
 fn a_converted_file_replaces_its_source_only_by_force() {
     let folder = folder();
     let before = read(folder.path(), "edges.txt");

@@ -1,7 +1,7 @@
 //! Files that belong together, in a folder that may hold others.
 
 use super::lock::FolderLock;
-use super::{AtomicFile, Target};
+use super::{AtomicFile, Target, exists};
 use crate::matrix::MappedFile;
 use crate::{Error, Result};
 use sha2::{Digest, Sha256};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The files of one run. They are written to the subfolder `unfinished`, and replace those of an earlier run together.
 ///
-/// The last of the names is the manifest, which can hold the checksums of the others. Once it is written, the set is
+/// The last of the names is the manifest, which can hold the checksums of the others, by name under `files`. Once it is written, the set is
 /// complete: if the process is killed while the files are moved, the next set for this folder completes that first. What
 /// is written before stays in `unfinished`, whatever happens, and the files of the earlier run stay as they are.
 pub struct FileSet {
@@ -22,15 +22,16 @@ pub struct FileSet {
 }
 
 impl FileSet {
+    /// The subfolder of files that are not complete, or not at their place yet.
+    pub const UNFINISHED: &str = "unfinished";
+
     /// Prepares a set in a folder, which is made if it does not exist. Fails if another run writes to it.
     pub fn create(folder: impl AsRef<Path>, names: &'static [&'static str]) -> Result<Self> {
         let set = Self { folder: folder.as_ref().to_owned(), names, _lock: FolderLock::of(folder.as_ref())? };
         for name in names {
             Target::of(&set.folder.join(name))?;
         }
-        if names.last().is_some_and(|manifest| set.file(manifest).exists()) {
-            set.move_all()?;
-        }
+        set.complete()?;
         super::check_writable(set.folder.join(names.last().unwrap_or(&"file")))?;
         Ok(set)
     }
@@ -39,15 +40,11 @@ impl FileSet {
     pub fn start(&self) -> Result<()> {
         let unfinished = self.unfinished();
         fs::create_dir_all(&unfinished).map_err(Error::io(&unfinished))?;
-        let earlier = self.names.iter().map(|name| self.file(name)).filter(|file| file.exists());
-        for file in earlier {
-            fs::remove_file(&file).map_err(Error::io(&file))?;
-        }
-        Ok(())
+        self.names.iter().try_for_each(|name| remove(&self.file(name)))
     }
 
     fn unfinished(&self) -> PathBuf {
-        self.folder.join("unfinished")
+        self.folder.join(Self::UNFINISHED)
     }
 
     /// Where to write a file of the set.
@@ -63,7 +60,10 @@ impl FileSet {
     /// SHA-256 of the files written so far, by name.
     pub fn checksums(&self) -> Result<BTreeMap<String, String>> {
         let mut checksums = BTreeMap::new();
-        for path in self.written() {
+        for path in self.names.iter().map(|name| self.file(name)) {
+            if !exists(&path)? {
+                continue;
+            }
             let hash = Sha256::digest(&MappedFile::open(&path)?[..])
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
@@ -76,24 +76,57 @@ impl FileSet {
     /// Moves the files, of which the manifest must be one, to their final names. Files of an earlier set that this one
     /// lacks are deleted.
     pub fn commit(self) -> Result<()> {
-        if self.names.last().is_some_and(|manifest| self.folder.join(manifest).exists()) {
-            let lacking = self.names.iter().filter(|name| !self.file(name).exists());
-            for earlier in lacking.map(|name| self.folder.join(name)).filter(|file| file.exists()) {
-                fs::remove_file(&earlier).map_err(Error::io(&earlier))?;
+        for name in self.names {
+            if !exists(&self.file(name))? {
+                self.remove_earlier(name)?;
             }
         }
         self.move_all()
+    }
+
+    /// Goes on with the commit of a process that was killed. Which files the set lacks is in the manifest, as others may
+    /// have been moved already.
+    fn complete(&self) -> Result<()> {
+        let Some((manifest, others)) = self.names.split_last() else { return Ok(()) };
+        let manifest = self.file(manifest);
+        if !exists(&manifest)? {
+            return Ok(());
+        }
+        let text = fs::read(&manifest).map_err(Error::io(&manifest))?;
+        let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        if let Some(files) = manifest.get("files") {
+            for lacking in others.iter().filter(|name| files.get(name).is_none()) {
+                self.remove_earlier(lacking)?;
+            }
+        }
+        self.move_all()
+    }
+
+    /// Deletes a file of an earlier set. Without a manifest, it is somebody else's.
+    fn remove_earlier(&self, name: &str) -> Result<()> {
+        match self.names.last() {
+            Some(manifest) if exists(&self.folder.join(manifest))? => remove(&self.folder.join(name)),
+            _ => Ok(()),
+        }
     }
 
     /// In order, so that the manifest comes last.
     fn move_all(&self) -> Result<()> {
         for name in self.names {
             let from = self.file(name);
-            if from.exists() {
+            if exists(&from)? {
                 move_file(&from, &self.folder.join(name))?;
             }
         }
         Ok(())
+    }
+}
+
+/// Deletes a file if it is there.
+fn remove(file: &Path) -> Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(file)(error)),
+        _ => Ok(()),
     }
 }
 
@@ -204,6 +237,20 @@ mod tests {
         drop(FileSet::create(folder.path(), NAMES).unwrap());
         assert_eq!(held(folder.path()), of_run("two"));
         assert!(!folder.path().join("unfinished").exists());
+    }
+
+    #[test]
+    fn completing_a_killed_set_deletes_what_it_lacks() {
+        let names: &[&str] = &["z.npy", "ids.txt", "run.json"];
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        names.iter().for_each(|name| write(name, "one"));
+        fs::create_dir(folder.path().join(FileSet::UNFINISHED)).unwrap();
+        // Killed after z.npy was moved, or before anything was: that cannot be seen from the files.
+        write("unfinished/run.json", r#"{"files": {"z.npy": "1"}}"#);
+        drop(FileSet::create(folder.path(), names).unwrap());
+        assert_eq!(held(folder.path()).iter().map(|file| &file.0).collect::<Vec<_>>(), ["run.json", "z.npy"]);
+        assert!(!folder.path().join(FileSet::UNFINISHED).exists());
     }
 
     #[test]

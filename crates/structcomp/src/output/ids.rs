@@ -1,5 +1,6 @@
 //! The ids of a matrix or graph whose own file has no place for them.
 
+use crate::atomic::exists;
 use crate::data::id_file::{IdFile, own_name, text_of};
 use crate::{Budget, NodeIds, Result};
 use std::path::Path;
@@ -16,12 +17,14 @@ pub(super) fn write_beside(file: &Path, ids: &NodeIds, rows: usize) -> Result<()
         };
     }
     let text = text_of(ids, rows);
-    if !shared.exists() {
+    let same = if exists(&shared)? {
+        std::fs::read(&shared).is_ok_and(|held| held == text.as_bytes())
+    } else {
         super::write_text(&shared, &text)?;
-    }
+        true
+    };
     // A file of the same name from earlier would be read in its place.
-    let same = std::fs::read(&shared).is_ok_and(|held| held == text.as_bytes());
-    if same && !own.exists() { Ok(()) } else { super::write_text(own, &text) }
+    if same && !exists(&own)? { Ok(()) } else { super::write_text(own, &text) }
 }
 
 #[cfg(test)]
