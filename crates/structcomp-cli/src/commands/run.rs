@@ -140,7 +140,7 @@ impl Run {
             page::of(&report, &fitted, &dataset, map.as_ref()).write(out.file(PAGE))?;
             report.files = Some(out.checksums()?);
             write_text(out.file(REPORT), &serde_json::to_string_pretty(&report)?)?;
-            out.commit()?;
+            report.written = out.commit()?;
         }
         spinner.finish_and_clear();
         self.common.print(&report, || report.text())?;

@@ -62,9 +62,8 @@ fn foreign_files_are_replaced_only_by_force() {
     assert_eq!(read(folder.path(), "results/report.html"), b"mine");
     let listed = |args: &str| {
         let output = structcomp(folder.path(), &args.split_whitespace().collect::<Vec<_>>());
-        let said = text(&output.stderr);
-        assert!(output.status.success(), "{said}");
-        said
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
     };
     let said = listed(&format!("{run} --force"));
     assert!(said.contains("results/embedding.npy") && said.contains("results/report.html"), "{said}");
@@ -124,12 +123,12 @@ fn a_settings_file_can_hold_the_whole_call() {
     write(
         folder.path(),
         "call.toml",
-        "edges = 'e.csv'\nfeatures = 'x.csv'\nids = 'names.txt'\nmodel = 'SCE'\nset = ['alpha=2', 'negatives=1']\n\
+        "edges = 'e.csv'\nfeatures = 'x.csv'\nids = 'names.txt'\nmodel = 'SCE'\nset = ['alpha=2', 'negatives=8']\n\
          epochs = 1\nhidden = 4\nclusters = 2\nout = 'm.safetensors'\n",
     );
     let report = json(folder.path(), "train --config call.toml");
     assert_eq!((report["data"]["nodes"].as_u64(), report["data"]["features"].as_u64()), (Some(4), Some(2)));
-    assert_eq!(report["model"]["model"]["negatives"], 1);
+    assert_eq!(report["model"]["model"]["negatives"], 8);
     assert_eq!(report["model"]["model"]["alpha"], 2.0);
     write(folder.path(), "data.toml", "data = 'e.csv'\n");
     assert_eq!(json(folder.path(), "info --config data.toml")["data"]["nodes"], 4);

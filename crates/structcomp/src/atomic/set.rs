@@ -74,14 +74,17 @@ impl FileSet {
     }
 
     /// Moves the files, of which the manifest must be one, to their final names. Files of an earlier set that this one
-    /// lacks are deleted.
-    pub fn commit(self) -> Result<()> {
+    /// lacks are deleted. Returns the files at their places.
+    pub fn commit(self) -> Result<Vec<PathBuf>> {
+        let mut moved = Vec::new();
         for name in self.names {
-            if !exists(&self.file(name))? {
-                self.remove_earlier(name)?;
+            match exists(&self.file(name))? {
+                true => moved.push(self.folder.join(name)),
+                false => self.remove_earlier(name)?,
             }
         }
-        self.move_all()
+        self.move_all()?;
+        Ok(moved)
     }
 
     /// Goes on with the commit of a process that was killed. Which files the set lacks is in the manifest, as others may

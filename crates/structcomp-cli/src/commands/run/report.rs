@@ -8,6 +8,7 @@ use crate::terminal::{Lines, grouped};
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::SystemTime;
 use structcomp::data::DataSummary;
 use structcomp::evaluate::{ByControl, Diagnostics, HeldOut, LinkScore};
@@ -39,6 +40,9 @@ pub(super) struct RunReport {
     /// SHA-256 of the files beside the report, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) files: Option<BTreeMap<String, String>>,
+    /// Not known before the report itself is written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) written: Vec<PathBuf>,
 }
 
 /// How well held-out edges are told from non-edges.
@@ -115,6 +119,7 @@ impl RunReport {
             command: command_line(std::env::args_os()),
             date: utc(SystemTime::now()),
             files: None,
+            written: vec![],
         })
     }
 
@@ -139,6 +144,9 @@ impl RunReport {
         }
         lines.seconds(self.seconds.total, &self.seconds.stages());
         lines.memory(self.peak_rss_bytes);
+        for file in &self.written {
+            lines.row("written", String::new(), file.display().to_string());
+        }
         lines.text
     }
 }
