@@ -30,23 +30,23 @@ pub(crate) struct Partition {
     method: String,
     /// Allowed imbalance: the largest cluster may exceed the average size by this share [default: 0.1;
     /// METIS's own for metis]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "SHARE", allow_negative_numbers = true)]
     imbalance: Option<f64>,
     /// Size of the largest cluster, instead of --imbalance
-    #[arg(long, value_name = "NODES", conflicts_with = "imbalance")]
+    #[arg(long, hide_short_help = true, value_name = "NODES", conflicts_with = "imbalance")]
     max_size: Option<usize>,
     /// What multilevel minimises: the edge cut, or the paper's objective ‖P'Pᵀ − Â‖
-    #[arg(long, value_name = "AIM", default_value = "cut", value_parser = one_of::<Refine>(&["cut", "objective"]))]
+    #[arg(long, hide_short_help = true, value_name = "AIM", default_value = "cut", value_parser = one_of::<Refine>(&["cut", "objective"]))]
     refine: Refine,
     /// Coarsening methods: coarsen every component of more than ten nodes separately, as the paper does; the
     /// number of clusters then differs from --clusters
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     per_component: bool,
     /// File of node weights for the size of clusters: one integer per line, one per node
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     node_weights: Option<PathBuf>,
     /// Also measure ‖P'Pᵀ − Â^K‖: exact up to 2 hops, estimated beyond
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, hide_short_help = true, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=100))]
     hops: Option<u32>,
     /// File to write: one cluster per line (.part), or with node ids (.csv, .tsv)
     #[arg(long, short, value_name = "FILE")]
