@@ -61,7 +61,7 @@ const UNRELIABLE: f64 = 1e-6;
 /// The length of rows times their effective dimension, and the range of lengths. Classifiers with a fixed
 /// regularisation depend on the length; the more dimensions there are, the stronger it has to be.
 const LENGTH: f64 = 60.0;
-const LENGTHS: [f64; 2] = [0.4, 8.0];
+const LENGTHS: [f64; 2] = [1.0, 8.0];
 /// Axes with a smaller share of the variance are rounding errors.
 const LEAST: f64 = 1e-7;
 
