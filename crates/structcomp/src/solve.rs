@@ -76,12 +76,28 @@ pub struct Solution {
     pub told_by_features: f64,
     /// The share of one half of the features that the other half tells when it is that of the neighbours.
     pub told_by_neighbors: f64,
+    /// How far beyond chance features are correlated with those of neighbours, in standard deviations.
+    pub correlated: f64,
     /// The effective number of dimensions that are left after sixteen hops.
     pub dimensions: f64,
 }
 
 /// The names of the parts, in the order of their weights.
 const NAMES: [&str; 6] = ["features", "neighbours", "two hops", "sixteen hops", "positions", "sizes"];
+
+impl Solution {
+    fn of(evidence: Evidence, weights: [f64; 6]) -> Self {
+        let Evidence { own, told, correlated, dimensions } = evidence;
+        Self {
+            weights: NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight)).collect(),
+            own,
+            told_by_features: told.own,
+            told_by_neighbors: told.neighbors,
+            correlated,
+            dimensions,
+        }
+    }
+}
 
 /// A part before its columns are chosen.
 struct Candidate {
@@ -153,12 +169,7 @@ pub(crate) fn solve(
     }
     let width = within(WIDTH, settings.width, graph);
     let filtered = turned(projection, parts, &candidates, &weights, width);
-    let named = NAMES.iter().zip(weights).map(|(name, weight)| ((*name).to_owned(), weight));
-    let Prediction { own: told_by_features, neighbors: told_by_neighbors } = told;
-    Ok((
-        filtered,
-        Solution { weights: named.collect(), own, told_by_features, told_by_neighbors, dimensions },
-    ))
+    Ok((filtered, Solution::of(evidence, weights)))
 }
 
 impl Solved {

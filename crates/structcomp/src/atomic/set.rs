@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 
 /// The files of one run. They are written to the subfolder `unfinished`, and replace those of an earlier run together.
 ///
-/// The last of the names is the manifest, which can hold the checksums of the others, by name under `files`. Once it is written, the set is
-/// complete: if the process is killed while the files are moved, the next set for this folder completes that first. What
-/// is written before stays in `unfinished`, whatever happens, and the files of the earlier run stay as they are.
+/// The last of the names is the manifest, which can hold the checksums of the others, by name under `files`. Once it is
+/// written, the set is complete: if the process is killed while the files are moved, the next set for this folder
+/// completes that first. What is written before stays in `unfinished`, whatever happens, and the files of the earlier run
+/// stay as they are.
 pub struct FileSet {
     folder: PathBuf,
     names: &'static [&'static str],
