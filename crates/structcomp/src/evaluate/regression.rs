@@ -26,10 +26,11 @@ use treatment::Treated;
 /// cross-validation among the training nodes.
 ///
 /// C is the weight of a training node against the penalty. There are five folds; of more than 1000 / 5 training nodes, as
-/// many folds are tried as it takes to hold out 200 nodes. C = 1, 10 and 100 are tried, and 1000 if 100 is the best: if it
-/// has the highest accuracy on the nodes held out or, of several, the lowest loss. With several folds, the values halfway
-/// (0.3, 3, 30, 300) next to the best are tried too. With one fold, C is where the parabola through the best and its
-/// neighbours is highest.
+/// many folds are tried as it takes to hold out 200 nodes. C = 1, 10 and 100 are tried, and 0.1 or 1000 if the first or the
+/// last is the best. The best has the most nodes held out that are predicted right, where those that are nearly level count
+/// as a half: this is less a matter of chance than counting right and wrong. With several folds, the values halfway (0.3, 3,
+/// 30, 300) next to the best are tried too. With one fold, C is where the parabola through the best and its neighbours is
+/// highest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct LogisticCv {

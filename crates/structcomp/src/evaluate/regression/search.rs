@@ -11,9 +11,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Values of C to choose from.
-const GRID: [f64; 8] = [0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
+const GRID: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 /// The places of those that are tried first, the most penalized first, as its fit is the quickest from nothing.
-const FIRST: [usize; 3] = [1, 3, 5];
+const FIRST: [usize; 3] = [2, 4, 6];
 const FOLDS: usize = 5;
 /// Folds are tried until so many nodes were held out.
 const HELD_OUT: usize = 200;
@@ -40,8 +40,8 @@ pub(super) struct Choice {
 
 /// What cross-validation says about one C.
 pub(super) struct Tried {
-    pub(super) right: usize,
-    pub(super) loss: f64,
+    /// How many of the nodes held out are predicted right, counted softly.
+    pub(super) right: f64,
     /// The weights of each fold.
     pub(super) weights: Vec<Vec<f32>>,
 }
@@ -51,9 +51,6 @@ pub(super) struct Regression {
     /// One row per column of the rows, one column per class.
     pub(super) weights: Vec<f32>,
     pub(super) names: Vec<u32>,
-    /// The C that was chosen.
-    #[cfg_attr(not(test), expect(dead_code, reason = "only tests look at it"))]
-    pub(super) c: f64,
 }
 
 impl Choice {
@@ -80,6 +77,11 @@ impl Choice {
         let mut tried = BTreeMap::new();
         let (best, c) = self.best(&mut tried);
         let start = tried.remove(&best).and_then(|mut best| best.weights.pop());
+        self.fitted(c, start)
+    }
+
+    /// The classifier with this C.
+    pub(super) fn fitted(self, c: f64, start: Option<Vec<f32>>) -> Regression {
         let found = fit(&self.all, c, &self.inverse(c), start, FINE);
         let weights = match &self.back {
             None => found,
@@ -88,28 +90,29 @@ impl Choice {
                 multiply(back, &narrow, self.all.width).iter().map(|&weight| weight as f32).collect()
             }
         };
-        Regression { weights, names: self.names, c }
+        Regression { weights, names: self.names }
     }
 
     /// The place of the best value that was tried, and the C to take.
     fn best(&self, tried: &mut BTreeMap<usize, Tried>) -> (usize, f64) {
         FIRST.iter().for_each(|&at| self.attempt(at, tried));
         let mut best = best_of(tried);
-        if best == FIRST[2] {
-            self.attempt(GRID.len() - 1, tried);
+        let further = [(FIRST[0], 0), (FIRST[2], GRID.len() - 1)];
+        if let Some((_, end)) = further.into_iter().find(|(last, _)| *last == best) {
+            self.attempt(end, tried);
             best = best_of(tried);
         }
         // A single fold is too small to tell the values in between apart.
-        if self.folds.len() == 1 && best > FIRST[0] {
-            let right = |at: usize| tried.get(&at).map(|tried| tried.right as f64);
-            let offset = match (right(best - 2), right(best), right(best + 2)) {
+        if self.folds.len() == 1 {
+            let right = |at: Option<usize>| tried.get(&at?).map(|tried| tried.right);
+            let offset = match (right(best.checked_sub(2)), right(Some(best)), right(Some(best + 2))) {
                 (Some(below), Some(here), Some(above)) => top_of_parabola(below, here, above),
                 _ => 0.0,
             };
             return (best, GRID[best] * 10f64.powf(offset));
         }
-        let sides = [best - 1, best + 1];
-        sides.into_iter().filter(|&at| at < GRID.len()).for_each(|at| self.attempt(at, tried));
+        let sides = [best.checked_sub(1), Some(best + 1)];
+        sides.into_iter().flatten().filter(|&at| at < GRID.len()).for_each(|at| self.attempt(at, tried));
         let best = best_of(tried);
         (best, GRID[best])
     }
@@ -118,16 +121,14 @@ impl Choice {
         let c = GRID[at];
         let inverse = self.inverse(c);
         let nearest = tried.keys().min_by_key(|&&other| other.abs_diff(at)).copied();
-        let (mut right, mut loss, mut weights) = (0, 0.0, Vec::new());
+        let (mut right, mut weights) = (0.0, Vec::new());
         for (fold, [kept, held]) in self.folds.iter().enumerate() {
             let start = nearest.map(|nearest| tried[&nearest].weights[fold].clone());
             let found = fit(kept, c, &inverse, start, ROUGH);
-            let (hits, lost) = held.judge(&found);
-            right += hits;
-            loss += lost;
+            right += held.right(&found);
             weights.push(found);
         }
-        tried.insert(at, Tried { right, loss, weights });
+        tried.insert(at, Tried { right, weights });
     }
 
     /// The inverse of XᵀX/K + λI.
@@ -142,9 +143,9 @@ impl Choice {
     }
 }
 
-/// The place with the best result, the first of equal ones.
+/// The place with the best result; of equal ones the first, which is penalized the most.
 pub(super) fn best_of(tried: &BTreeMap<usize, Tried>) -> usize {
-    let better = |best, next| if tried[&next].is_better(&tried[&best]) { next } else { best };
+    let better = |best, next| if tried[&next].right > tried[&best].right { next } else { best };
     tried.keys().copied().reduce(better).unwrap_or_default()
 }
 
@@ -168,12 +169,6 @@ fn fit(rows: &TrainingRows, c: f64, inverse: &[f32], start: Option<Vec<f32>>, ef
     let start = start.unwrap_or_else(|| vec![0.0; rows.width * rows.count]);
     let effort = Effort { decrease: effort.decrease * rows.classes.len() as f64, ..effort };
     minimize(|weights| rows.at(weights, 1.0 / c), inverse, rows.width, start, effort).weights
-}
-
-impl Tried {
-    pub(super) fn is_better(&self, other: &Self) -> bool {
-        self.right > other.right || self.right == other.right && self.loss < other.loss
-    }
 }
 
 impl Regression {

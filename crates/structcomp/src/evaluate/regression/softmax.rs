@@ -1,4 +1,4 @@
-//! The objective of softmax regression, its gradient, and what it predicts.
+//! The objective of softmax regression, its gradient, and how well it predicts.
 //!
 //! F(W) = Σ −log softmax(x·W)[y] + ½λ‖W‖², summed over the training rows, with λ = 1/C. Logits, probabilities and
 //! the gradient are three passes over one matrix of rows times classes, so nearly all time is in two products.
@@ -24,6 +24,8 @@ pub(super) struct Point {
     pub(super) gradient: Vec<f32>,
 }
 
+/// How sharply rows count as right or wrong, for a lead as large as usual.
+const SHARPNESS: f64 = 4.0;
 /// Products with more rows than this are shared among threads; smaller problems run side by side instead.
 const ALONE: usize = 8192;
 
@@ -60,14 +62,20 @@ impl TrainingRows {
         Point { value, gradient }
     }
 
-    /// How many of the rows are predicted right, and the sum of their losses.
-    pub(super) fn judge(&self, weights: &[f32]) -> (usize, f64) {
-        let mut logits = self.logits(weights);
-        let each = logits.chunks_exact_mut(self.count).zip(&self.classes).map(|(logits, &class)| {
-            let best = first_largest(logits);
-            ((best == class as usize) as usize, loss(logits, class as usize, best))
-        });
-        each.fold((0, 0.0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
+    /// How many of the rows are predicted right, counted softly: a row whose own class is nearly level with the best of
+    /// the others counts as a half. Counting right and wrong alone tells too little where few rows are held out.
+    /// Multiples of the weights count the same.
+    pub(super) fn right(&self, weights: &[f32]) -> f64 {
+        let logits = self.logits(weights);
+        let lead = |(logits, &class): (&[f32], &u32)| {
+            let others = logits.iter().enumerate().filter(|(at, _)| *at != class as usize);
+            let best = others.map(|(_, &logit)| logit).fold(f32::NEG_INFINITY, f32::max);
+            (logits[class as usize] - best) as f64
+        };
+        let leads: Vec<f64> = logits.chunks_exact(self.count).zip(&self.classes).map(lead).collect();
+        let length = (leads.iter().map(|lead| lead * lead).sum::<f64>() / leads.len().max(1) as f64).sqrt();
+        let sharp = if length > 0.0 && length.is_finite() { SHARPNESS / length } else { 0.0 };
+        leads.iter().map(|lead| 1.0 / (1.0 + (-sharp * lead).exp())).sum()
     }
 
     fn logits(&self, weights: &[f32]) -> RefMut<'_, Vec<f32>> {
