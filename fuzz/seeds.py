@@ -1,14 +1,19 @@
 """Writes small valid files of every kind to fuzz/corpus, as a starting corpus.
 
-Usage: python fuzz/seeds.py. Needs numpy and scipy; Parquet files are written if pyarrow is installed.
+Usage: python fuzz/seeds.py. Needs numpy, scipy and the program (target/release/structcomp or STRUCTCOMP_CLI); Parquet
+files are written if pyarrow is installed.
 """
 
 import gzip
 import hashlib
 import io
 import json
+import os
 import pathlib
 import struct
+import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import scipy.io
@@ -236,5 +241,47 @@ def own_folders(graph: bytes) -> None:
         folder("structcomp", {"dataset.json": manifest.encode()} | common | files)
 
 
-for write in (planetoid, geom_gcn, graphsaint, ogb, archives, arrays, texts, tables, graph_files):
+def edge_lists() -> None:
+    for separator in " ", "\t", ",":
+        for weight in "", separator + "0.5":
+            lines = [f"{u}{separator}{v}{weight}" for u, v in PAIRS]
+            keep("edge-lists", "\n".join(lines).encode(), "\n".join(["# by hand", *lines, ""]).encode())
+
+
+def datasets() -> None:
+    """Any bytes are a dataset: numbers of nodes, kinds of ids, and so on."""
+    for kind in range(3):
+        for contents in range(16):
+            keep("datasets", bytes([5, kind, contents, *(at * 37 % 256 for at in range(150))]))
+
+
+def models() -> None:
+    """Models and checkpoints by the program itself."""
+    program = pathlib.Path(os.environ.get("STRUCTCOMP_CLI", HERE.parent / "target/release/structcomp"))
+    if not program.exists():
+        sys.exit("there are no models in the corpus: build the program, or set STRUCTCOMP_CLI to its path")
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        (place / "edges.csv").write_text("".join(f"{node},{node + 1}\n" for node in range(7)))
+        (place / "x.csv").write_text("".join(f"{node * 10 % 7},{(node * 10 + 5) % 7}\n" for node in range(8)))
+        data = ["--edges", place / "edges.csv", "--features", place / "x.csv", "--clusters", "3"]
+        trained = ["--hidden", "2", "--epochs", "2", "--checkpoint-every", "1", "--preset", "none"]
+        settings = {
+            "solved": [],
+            "sce": ["--model", "sce", *trained],
+            "grace": ["--model", "grace", "--activation", "relu", *trained],
+            "bgrl": ["--model", "bgrl", "--set", "batch-norm=true", *trained],
+            "cca-ssg": ["--model", "cca-ssg", "--feature-norm", "standardize", *trained],
+        }
+        for name, options in settings.items():
+            out = place / f"{name}.safetensors"
+            subprocess.run([program, "train", *data, *options, "--out", out], check=True, stdout=subprocess.DEVNULL)
+            keep("model", out.read_bytes())
+        for file in place.glob("*.checkpoint.safetensors"):
+            keep("checkpoint", file.read_bytes())
+
+
+for write in (
+    planetoid, geom_gcn, graphsaint, ogb, archives, arrays, texts, tables, graph_files, edge_lists, datasets, models,
+):
     write()

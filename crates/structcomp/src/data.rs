@@ -186,6 +186,7 @@ pub const FORMATS: &[Format] = &[
 
 #[cfg(fuzzing)]
 pub(crate) use {
+    edge_list::both_ways,
     pickle::Pickle,
     pickled_arrays::{one_hot_classes, sparse_matrix},
 };

@@ -2,6 +2,10 @@
 //!
 //! Compiled only with `--cfg fuzzing`, which cargo-fuzz sets; see `fuzz/README.md`.
 
+mod written;
+
+pub use written::{checkpoint, datasets, edge_lists, model};
+
 use crate::{
     Budget, Dataset, Graph, Labels, SplitSet,
     data::{self, Options, matrix_market, npy, npz::Archive, scipy_npz},

@@ -52,6 +52,17 @@ pub(crate) fn parse(text: &[u8], path: &Path, options: &Options) -> Result<(RawE
     Ok((edges, notes))
 }
 
+/// The edges by the fast and by the careful reader, where both may read a text; for the fuzzer, which compares them.
+#[cfg(fuzzing)]
+pub(crate) fn both_ways(text: &[u8], path: &Path, options: &Options) -> Option<[Result<RawEdges>; 2]> {
+    let layout = LineLayout::of(text, path, options).ok().filter(|layout| layout.numeric)?;
+    let small = match layout.weight {
+        None => RawEdges::Small(layout.small(text, options, |pair, _| pair).ok()??),
+        Some(_) => RawEdges::SmallWeighted(layout.small(text, options, |pair, weight| (pair, weight)).ok()??),
+    };
+    Some([Ok(small), layout.careful(text, path, options, &mut Vec::new())])
+}
+
 fn is_comment(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     line.is_empty() || line.starts_with(b"#") || line.starts_with(b"%") || line.starts_with(b"//")
