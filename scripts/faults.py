@@ -4,6 +4,7 @@
     scripts/faults.py target/release/structcomp                   every call of every command
     scripts/faults.py target/release/structcomp --share 0.05      every twentieth
     scripts/faults.py target/release/structcomp --kills 1000      1,000 random kills and 1,000 resumes
+    scripts/faults.py target/release/structcomp --short           reads and writes that do half of their work
     scripts/faults.py target/release/structcomp --repeat "run old rename:2:KILL"
 
 A fault is a single error of the disk (EIO), a disk that is full from this call on (ENOSPC), or SIGKILL
@@ -17,6 +18,8 @@ files were moved. After the fault,
 - the command has ended with status 0 or 1, and with 0 only if all of its outputs are new;
 - an error has left no temporary files;
 - the same command then gives the bytes of an undisturbed run, and no temporary files are left.
+
+A short read or write is no fault: the command has to go on, and to end with status 0 and new outputs.
 
 The first column of a summary is the command, "between" means that some of its outputs are new and others
 not, and "moving" that the next start of `run` has to complete the set.
@@ -163,6 +166,7 @@ class Lab:
             "STRUCTCOMP_DATA": str(work / "data"),
         }
         self.environment["RUST_BACKTRACE"] = "0"
+        self.shortened = 0
         self.results: dict[tuple[str, str], dict[str, Held]] = {}
         self.seconds: dict[str, float] = {}
         self.missed = 0
@@ -355,10 +359,29 @@ class Lab:
             process.send_signal(signal.SIGKILL)
         return process.wait(), process.communicate()[1]
 
+    def run_short(self, arguments: str) -> tuple[int, str]:
+        """Runs with a library that shortens reads and writes."""
+        library, log = self.work / "short_calls.so", self.work / "short"
+        if not library.exists():
+            source = Path(__file__).with_name("short_calls.c")
+            subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+        log.write_text("")
+        plain = self.environment
+        self.environment = {**plain, "LD_PRELOAD": str(library), "SHORT_CALLS": str(log)}
+        result = self.run(arguments)
+        self.environment = plain
+        self.shortened = sum(int(line) for line in log.read_text().split())
+        return result
+
     def trial(self, command: Command, begin: str, fault: str) -> tuple[str, list[str]]:
-        """`call:k:EIO`, `call:k:ENOSPC`, `call:k:KILL`, or `kill:seconds`."""
+        """`call:k:EIO`, `call:k:ENOSPC`, `call:k:KILL`, `kill:seconds`, or `short`."""
         self.prepare(command, begin)
         call, *rest = fault.split(":")
+        if call == "short":
+            status, said = self.run_short(command.new)
+            state, wrong = self.judge(command, begin, fault, status, said)
+            wrong += [f"status {status}: {said.strip()}"] if status else []
+            return state, wrong + ([] if self.shortened else ["no call was shortened"])
         if call == "kill":
             status, said = self.kill(command.new, float(rest[0]))
         else:
@@ -425,6 +448,16 @@ def every_call(lab: Lab, command: Command, share: float) -> int:
     return tally.failures
 
 
+def short_calls(lab: Lab, command: Command) -> int:
+    tally, calls = Tally(command.name), 0
+    for begin in BEGINS if command.outputs == ("out",) else BEGINS[:2]:
+        tally.add(f"{command.name} {begin} short", *lab.trial(command, begin, "short"))
+        calls += lab.shortened
+    tally.show()
+    print(f"    {calls} calls were short")
+    return tally.failures
+
+
 def random_kills(lab: Lab, commands: list[Command], kills: int, chance: random.Random) -> int:
     tallies = {command.name: Tally(command.name) for command in commands}
     for at in range(kills):
@@ -482,12 +515,13 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="COMMAND", help="may be repeated")
     parser.add_argument("--share", type=float, default=1.0, help="of the calls to try, evenly spaced")
     parser.add_argument("--kills", type=int, metavar="N", help="random kills, as many resumes of training")
+    parser.add_argument("--short", action="store_true", help="shorten reads and writes; needs a C compiler")
     parser.add_argument("--seed", type=int, default=0, help="of the random kills")
     parser.add_argument("--work", help="where to work [default: the folder for temporary files]")
     parser.add_argument("--repeat", metavar="TRIAL", help="one trial, as a failure prints it")
     asked = parser.parse_args()
-    if asked.kills is None and shutil.which("strace") is None:
-        raise SystemExit("install strace, or use --kills, which does without")
+    if asked.kills is None and not asked.short and shutil.which("strace") is None:
+        raise SystemExit("install strace, or use --kills or --short, which do without")
     commands = [command for command in COMMANDS if not asked.only or command.name in asked.only]
     work = Path(tempfile.mkdtemp(prefix="faults-", dir=asked.work))
     lab = Lab(asked.binary, work)
@@ -500,7 +534,9 @@ def main() -> int:
         return 1 if wrong else 0
     for command in commands:
         lab.learn(command)
-    if asked.kills is None:
+    if asked.short:
+        failures = sum(short_calls(lab, command) for command in commands)
+    elif asked.kills is None:
         failures = sum(every_call(lab, command, asked.share) for command in commands)
     else:
         chance = random.Random(asked.seed)

@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, LazyLock},
     time::{Duration, Instant},
 };
+use structcomp::memory::{Exceeded, human_bytes};
 use structcomp::{Fitted, Steps};
 
 /// Writes a result to stdout.
@@ -34,6 +35,17 @@ pub(crate) fn print_report(text: &str) -> Result<()> {
 pub(crate) fn tell_error(message: &str) {
     let label = if in_colour(&io::stderr()) { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
     let _ = writeln!(io::stderr(), "{label} {}", harmless(message));
+}
+
+/// Ends the program where more memory is needed than allowed.
+pub(crate) fn end_without_memory(of: Exceeded) {
+    structcomp::output::discard_unfinished();
+    let [limit, held, asked] = [of.limit, of.held, of.asked].map(|bytes| human_bytes(bytes as u64));
+    tell_error(&format!(
+        "this needs more than the {limit} that --memory allows: {held} are in use, and {asked} more are needed; raise \
+         --memory, or ask for less (fewer clusters, a smaller --hidden, --set width)"
+    ));
+    std::process::exit(1);
 }
 
 /// Whether a stream is a terminal that shows colours, and nobody asked for none; see no-color.org.

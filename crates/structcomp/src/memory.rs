@@ -1,8 +1,10 @@
 //! The memory limit, and how much memory the process uses.
 
+mod bound;
 mod pages;
 
 pub use crate::error::human_bytes;
+pub use bound::{Exceeded, limit_process};
 pub use pages::{LargePages, give_back_memory};
 
 use crate::{Error, Result};

@@ -19,7 +19,7 @@ pub(crate) struct EveryCommand {
     /// Number of threads; results do not depend on it [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Memory limit for reading data, such as 800M or 6G [default: 3/4 of the machine's memory]
+    /// Memory limit, such as 800M or 6G [default: none]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
     /// Print one JSON object instead of text
@@ -35,8 +35,16 @@ pub(crate) struct EveryCommand {
 }
 
 impl EveryCommand {
-    /// Starts the threads, which count the steps of long work; to be called once, first.
+    /// Starts the threads and limits the memory; to be called once, first.
     pub(crate) fn start(&self) -> Result<()> {
+        if let Some(bytes) = self.memory {
+            structcomp::memory::limit_process(bytes, terminal::end_without_memory);
+        }
+        self.start_threads()
+    }
+
+    /// Starts the threads, which count the steps of long work.
+    pub(crate) fn start_threads(&self) -> Result<()> {
         let count_steps = |_| structcomp::watch(terminal::counted().clone());
         count_steps(0);
         rayon::ThreadPoolBuilder::new()

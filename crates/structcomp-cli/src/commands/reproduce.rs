@@ -72,7 +72,7 @@ pub(crate) struct MeasureTraining {
 
 impl MeasureTraining {
     pub(crate) fn run(&self) -> Result<()> {
-        self.common.start()?;
+        self.common.start_threads()?;
         terminal::print(&measure(&self.request)?)
     }
 }
@@ -89,7 +89,7 @@ struct Summary {
 
 impl Reproduce {
     pub(crate) fn run(&self) -> Result<()> {
-        self.common.start()?;
+        self.common.start_threads()?;
         let experiments = Experiment::select(&[&self.experiment])?;
         let plan = Reproduction {
             experiments: experiments.clone(),

@@ -13,6 +13,7 @@ mod help;
 mod info;
 mod interrupt;
 mod manners;
+mod memory;
 mod names;
 mod neighbors;
 mod partition;

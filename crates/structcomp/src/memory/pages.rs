@@ -4,12 +4,13 @@
 //! pages costs a page fault. Five epochs of Contrast-Reg on Pubmed (`structcomp train pubmed --mode full
 //! --model contrast-reg --epochs 5`) take 9.1 s with this allocator and 13.7 s without.
 
+use super::bound::{leave, take};
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// A global allocator: `#[global_allocator] static ALLOCATOR: LargePages = LargePages;`.
 ///
-/// It requests huge pages, where the system has them, for allocations of 4 MiB and more. Everything
-/// else is left to the system's allocator.
+/// It requests huge pages, where the system has them, for allocations of 4 MiB and more, and counts what is held
+/// ([`limit_process`](super::limit_process)). Everything else is left to the system's allocator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LargePages;
 
@@ -20,21 +21,27 @@ const LARGE: usize = 4 << 20;
 // SAFETY: all memory comes from the system's allocator and is freed by it.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
         // SAFETY: the caller's guarantees are passed on, here and below.
         advised(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
         // SAFETY: as above.
         advised(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, piece: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // In this order, since a large piece usually grows where it is.
+        leave(layout.size());
+        take(size);
         // SAFETY: as above.
         advised(unsafe { System.realloc(piece, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
+        leave(layout.size());
         // SAFETY: as above.
         unsafe { System.dealloc(piece, layout) }
     }
