@@ -248,6 +248,16 @@ def edge_lists() -> None:
             keep("edge-lists", "\n".join(lines).encode(), "\n".join(["# by hand", *lines, ""]).encode())
 
 
+def settings() -> None:
+    """Our presets, and settings of every kind."""
+    for preset in sorted((HERE.parent / "crates/structcomp/presets").glob("*.toml")):
+        keep("settings", preset.read_bytes())
+    training = {"hidden": 8, "epochs": 3, "learning-rate": 0.01, "activation": "relu", "optimizer": "adam"}
+    for model in ({"name": "sce", "alpha": 2.0}, {"name": "grace", "temperature": 0.5}, {"name": "solved"}):
+        keep("settings", json.dumps(training | {"model": model}).encode())
+    keep("settings", b'hidden = 8\nlearning-rate = 1e-3\n\n[model]\nname = "coles"\n')
+
+
 def datasets() -> None:
     """Any bytes are a dataset: numbers of nodes, kinds of ids, and so on."""
     for kind in range(3):
@@ -282,6 +292,7 @@ def models() -> None:
 
 
 for write in (
-    planetoid, geom_gcn, graphsaint, ogb, archives, arrays, texts, tables, graph_files, edge_lists, datasets, models,
+    planetoid, geom_gcn, graphsaint, ogb, archives, arrays, texts, tables, graph_files, edge_lists, settings, datasets,
+    models,
 ):
     write()

@@ -7,7 +7,7 @@ mod written;
 pub use written::{checkpoint, datasets, edge_lists, model};
 
 use crate::{
-    Budget, Dataset, Graph, Labels, SplitSet,
+    Budget, Dataset, Graph, Labels, SplitSet, Training,
     data::{self, Options, matrix_market, npy, npz::Archive, scipy_npz},
 };
 use std::{
@@ -55,6 +55,20 @@ pub fn pickle(bytes: &[u8]) {
     if let Ok(pickle) = data::Pickle::read(bytes, Path::new("pickle"), &BUDGET) {
         let _ = data::sparse_matrix(&pickle);
         let _ = data::one_hot_classes(&pickle);
+    }
+}
+
+/// Reads settings as TOML and as JSON; what was read is written and read again as the same.
+pub fn settings(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let found: [Option<Training>; 2] = [toml::from_str(text).ok(), serde_json::from_str(text).ok()];
+    for training in found.into_iter().flatten() {
+        let written = serde_json::to_string(&training).expect("settings can be written");
+        // Numbers that JSON does not have become null.
+        if !written.contains("null") {
+            assert!(serde_json::from_str(&written).is_ok_and(|again: Training| again == training));
+        }
+        let _ = (training.model.name(), training.check_solved());
     }
 }
 

@@ -253,6 +253,24 @@ mod tests {
     }
 
     #[test]
+    fn products_of_any_shape_agree_with_a_naive_loop() {
+        let size = |at: u64| match mix(at) % 4 {
+            0 => [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65][mix(at + 1) as usize % 12],
+            _ => mix(at + 1) as usize % 150,
+        };
+        for shape in 0..80 {
+            let [n, k, m] = [0, 1, 2].map(|part| size(1000 * shape + 10 * part));
+            let (a, b) = (numbers(n * k, shape), numbers(k * m, shape + 100));
+            let mut out = vec![2.0; n * m];
+            let view = |values, rows, cols| View { values, rows, cols, stride: cols, transposed: false };
+            product(&mut out, view(&a, n, k), view(&b, k, m), Sum::Add(0.5));
+            let exact = naive(&a, &b, (n, k, m));
+            let close = |(got, want): (&f32, &f64)| (*got as f64 - 1.0 - want).abs() < rounding(k);
+            assert!(out.iter().zip(&exact).all(close), "{n} {k} {m}");
+        }
+    }
+
+    #[test]
     fn symmetric_products_are_whole() {
         for (rows, cols) in [(1, 1), (7, 30), (40, 64), (90, 65), (50, 200)] {
             let a = numbers(rows * cols, 5);
