@@ -99,6 +99,35 @@ def test_two_estimators_side_by_side(small):
     assert (found["a"] == alone).all() and (found["b"] == alone).all()
 
 
+def test_ten_estimators_in_ten_threads(small):
+    settings = [GRACE | {"random_state": seed} for seed in range(3)] + [{"random_state": 0}]
+    alone = [StructComp(**these).fit_transform(small) for these in settings]
+    found = {}
+
+    def fit(number):
+        found[number] = StructComp(**settings[number % 4]).fit_transform(small)
+
+    threads = [threading.Thread(target=fit, args=(number,)) for number in range(10)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert len(found) == 10
+    assert all((found[number] == alone[number % 4]).all() for number in found)
+
+
+def test_the_interpreter_may_end_during_a_call():
+    lines = [
+        "import threading, structcomp",
+        "data = structcomp.load_dataset('demo')",
+        "fit = structcomp.StructComp(model='grace', epochs=100_000).fit",
+        "threading.Thread(target=fit, args=(data.X,), kwargs={'adjacency': data.graph}, daemon=True).start()",
+        "import time; time.sleep(0.5); print('end')",
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "end\n", "")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_after_a_call_works(small):

@@ -64,14 +64,37 @@ fn behind_links(path: &Path) -> Result<PathBuf> {
 }
 
 /// Gives a new file the permissions of the one that it replaces and, as far as allowed, its owner.
-fn keep_permissions(file: &File, replaced: &Path) {
-    let Ok(before) = fs::metadata(replaced) else { return };
+fn keep_permissions(file: &File, replaced: &Path) -> io::Result<()> {
+    let before = match fs::metadata(replaced) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // What cannot be looked at may be private.
+        before => before?,
+    };
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
+        // Only root may give files away.
         let _ = fchown(file, Some(before.uid()), Some(before.gid()));
     }
-    let _ = file.set_permissions(before.permissions());
+    file.set_permissions(before.permissions())
+}
+
+/// The folder of a file.
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Flushes the names in a folder to disk, so that they outlive a power failure, where the file system can.
+fn flush_names(folder: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, IsADirectory, PermissionDenied, Unsupported};
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(error)
+            if matches!(error.kind(), InvalidInput | IsADirectory | PermissionDenied | Unsupported) =>
+        {
+            Ok(())
+        }
+        flushed => flushed,
+    }
 }
 
 /// Makes a folder and those above it.
@@ -108,16 +131,13 @@ impl AtomicFile {
         let path = path.as_ref();
         let target = Target::of(path)?;
         let folder = match &target {
-            Target::File(file) => match file.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-                _ => PathBuf::from("."),
-            },
+            Target::File(file) => folder_of(file).to_owned(),
             Target::Stream => std::env::temp_dir(),
         };
         make_folder(&folder)?;
         let (file, entry) = temporary::file_in(&folder).map_err(Error::io(path))?;
         if let Target::File(replaced) = &target {
-            keep_permissions(file.as_file(), replaced);
+            keep_permissions(file.as_file(), replaced).map_err(Error::io(path))?;
         }
         Ok(Self { writer: BufWriter::with_capacity(1 << 20, file), entry, path: path.to_owned(), target })
     }
@@ -164,7 +184,8 @@ impl AtomicFile {
             Target::File(place) => file
                 .as_file()
                 .sync_all()
-                .and_then(|()| entry.complete(|| file.persist(place)).map(drop).map_err(|error| error.error)),
+                .and_then(|()| entry.complete(|| file.persist(place)).map(drop).map_err(|error| error.error))
+                .and_then(|()| flush_names(folder_of(place))),
             Target::Stream => file.rewind().and_then(|()| {
                 let mut stream = File::options().write(true).open(&path)?;
                 io::copy(&mut file, &mut stream).map(drop)

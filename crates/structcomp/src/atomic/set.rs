@@ -114,15 +114,19 @@ impl FileSet {
         }
     }
 
-    /// In order, so that the manifest comes last.
+    /// In order, so that the manifest comes last, also on disk.
     fn move_all(&self) -> Result<()> {
+        let flush = || super::flush_names(&self.folder).map_err(Error::io(&self.folder));
         for name in self.names {
             let from = self.file(name);
             if exists(&from)? {
+                if Some(name) == self.names.last() {
+                    flush()?;
+                }
                 move_file(&from, &self.folder.join(name))?;
             }
         }
-        Ok(())
+        flush()
     }
 }
 
@@ -146,7 +150,7 @@ fn move_file(from: &Path, to: &Path) -> Result<()> {
     let file = File::open(from).map_err(Error::io(from))?;
     match Target::of(to)? {
         Target::File(place) if place == to => {
-            super::keep_permissions(&file, to);
+            super::keep_permissions(&file, to).map_err(Error::io(to))?;
             fs::rename(from, to).map_err(Error::io(to))
         }
         _ => {

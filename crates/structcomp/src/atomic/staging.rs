@@ -1,6 +1,7 @@
 //! Folders that appear complete or not at all.
 
 use super::temporary::{Unfinished, folder_in};
+use super::{flush_names, folder_of};
 use crate::{Error, Result};
 use std::fs;
 use std::io;
@@ -33,12 +34,12 @@ impl Staging {
             Err(_) => fs::rename(staged, target).map(|()| false),
             Ok(_) => exchange(staged, target).or_else(|_| swap_by_renaming(staged, target)).map(|()| true),
         });
-        if !replaced.map_err(Error::io(target))? {
+        match replaced.map_err(Error::io(target))? {
+            true => self.folder.close().map_err(Error::io(target))?,
             // The folder has been moved, so there is nothing to delete.
-            let _ = self.folder.keep();
-            return Ok(());
+            false => drop(self.folder.keep()),
         }
-        self.folder.close().map_err(Error::io(target))
+        flush_names(folder_of(target)).map_err(Error::io(target))
     }
 }
 
