@@ -15,6 +15,7 @@ use std::{path::Path, sync::LazyLock};
 
 /// Reads an edge list by both of its readers; where both take it, they find the same edges.
 pub fn edge_lists(bytes: &[u8]) {
+    LazyLock::force(&PLACE);
     let options = Options { budget: BUDGET, ..Options::default() };
     let Some(found) = both_ways(bytes, Path::new("e"), &options) else { return };
     let built = |edges: Result<RawEdges>| {
@@ -31,6 +32,7 @@ pub fn edge_lists(bytes: &[u8]) {
 
 /// Reads a model; a model that was read is written and read again as the same.
 pub fn model(bytes: &[u8]) {
+    LazyLock::force(&PLACE);
     let Ok(fitted) = Fitted::from_bytes(bytes.to_vec()) else { return };
     let written = fitted.to_bytes().expect("a model that was read can be written");
     let again = Fitted::from_bytes(written.clone()).expect("a model that was written can be read");
@@ -88,6 +90,7 @@ fn of(graph: Graph, features: Option<Features>, labels: Option<Labels>, ids: Nod
 
 /// Builds a dataset from the bytes, writes it in each of our formats, and reads it again as the same.
 pub fn datasets(bytes: &[u8]) {
+    LazyLock::force(&PLACE);
     let mut bytes = Source8(bytes);
     let nodes = 2 + bytes.next() as usize % 30;
     let [kind, with] = [bytes.next(), bytes.next()];
