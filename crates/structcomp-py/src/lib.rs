@@ -15,6 +15,7 @@ mod map;
 mod model;
 mod names;
 mod neighbors;
+mod pieces;
 mod reproduce;
 mod settings;
 mod stages;
@@ -38,6 +39,10 @@ mod _native {
         map::map_2d,
         model::Model,
         neighbors::neighbors,
+        pieces::{
+            GraphFile, Sketch, known_positions, open_graph, positions, project, signal_rows, sums_of_halves,
+            train_given,
+        },
         reproduce::{measure, reproduce},
         settings::{defaults, models, preset},
         stages::{compress, drop_member, partition, propagate, quality, untrained_rows},

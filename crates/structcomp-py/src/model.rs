@@ -4,16 +4,17 @@ use crate::arrays::{Whole, matrix};
 use crate::errors::{raise, wrong};
 use crate::features::Features;
 use crate::graph::Graph;
+use crate::pieces;
 use crate::settings::parameters;
 use crate::stages::clusters_of;
 use crate::workers::work;
-use numpy::{PyArray1, PyArray2};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Arc;
-use structcomp::{Dataset, Fitted, NewNodes};
+use structcomp::{Dataset, Dense, Fitted, NewNodes};
 
 /// A fitted model: how features are prepared, the trained weights, and the settings.
 ///
@@ -32,6 +33,10 @@ impl From<Fitted> for Model {
 /// A graph and its features as the library takes them. Nothing is copied.
 pub(crate) fn dataset(name: &str, features: Option<&Features>, graph: &Graph) -> Dataset {
     Dataset::in_memory(name, graph.inner.clone(), features.map(|x| x.inner.clone()))
+}
+
+fn dense(rows: Vec<f32>, width: usize) -> structcomp::Result<Dense> {
+    Dense::new(rows.len() / width.max(1), width, rows)
 }
 
 #[pymethods]
@@ -142,6 +147,75 @@ impl Model {
         }
         let found = work(py, n_threads, || fitted.diagnostics(&data))?;
         serde_json::to_string(&found).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// The axes of a solved model: shift, factor, basis, mean.
+    fn projection<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pieces::arrays(py, self.inner.projection().map_err(raise)?)?.into_pyobject(py)?.into_any())
+    }
+
+    /// The parts of a solved model: their signals and columns, as JSON.
+    fn parts(&self) -> PyResult<String> {
+        self.inner.parts().map_err(raise)
+    }
+
+    /// The embedding of some nodes from the rows of each part.
+    #[pyo3(signature = (rows, *, n_threads=None))]
+    fn of_parts<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Vec<PyReadonlyArray2<'py, f32>>,
+        n_threads: Option<i64>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let rows: Result<Vec<_>, _> = rows.iter().map(|rows| rows.as_slice().map(<[f32]>::to_vec)).collect();
+        let (rows, width) = (rows?, self.inner.outputs());
+        matrix(py, work(py, n_threads, || self.inner.of_parts(rows).and_then(|rows| dense(rows, width)))?)
+    }
+
+    /// The layers of a trained model, as JSON.
+    fn layers(&self) -> PyResult<String> {
+        self.inner.layers().map_err(raise)
+    }
+
+    /// The linear map of a layer.
+    #[pyo3(signature = (layer, features, *, n_threads=None))]
+    fn linear<'py>(
+        &self,
+        py: Python<'py>,
+        layer: usize,
+        features: &Features,
+        n_threads: Option<i64>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let x = features.inner.clone();
+        let made = work(py, n_threads, || {
+            let rows = self.inner.linear(layer, &x)?;
+            let width = rows.len() / x.rows().max(1);
+            dense(rows, width)
+        })?;
+        matrix(py, made)
+    }
+
+    /// What follows the linear map and the hops of a layer.
+    #[pyo3(signature = (layer, rows, *, n_threads=None))]
+    fn finish_layer<'py>(
+        &self,
+        py: Python<'py>,
+        layer: usize,
+        rows: PyReadonlyArray2<'py, f32>,
+        n_threads: Option<i64>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let (mut rows, width) = (rows.as_slice()?.to_vec(), rows.shape()[1]);
+        let made = work(py, n_threads, || {
+            self.inner.finish_layer(layer, &mut rows)?;
+            dense(rows, width)
+        })?;
+        matrix(py, made)
+    }
+
+    /// The same model whose batch norm in a layer has the means and variances of all nodes, without the bias.
+    fn with_statistics(&self, layer: usize, mean: Vec<f32>, variance: Vec<f32>) -> PyResult<Self> {
+        let fitted = (*self.inner).clone();
+        Ok(fitted.with_statistics(layer, &mean, &variance).map_err(raise)?.into())
     }
 
     /// How many features a node must have; `None` if they are made from the graph.

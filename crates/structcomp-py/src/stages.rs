@@ -82,7 +82,8 @@ pub(crate) fn compress<'py>(
 
 /// The mean features of every cluster over the members that DropMember keeps in an epoch.
 #[pyfunction]
-#[pyo3(signature = (features, clusters, seed, *, how=None, epoch=0, n_threads=None))]
+#[pyo3(signature = (features, clusters, seed, *, how=None, epoch=0, first_cluster=0, n_threads=None))]
+#[allow(clippy::too_many_arguments)] // keyword arguments
 pub(crate) fn drop_member<'py>(
     py: Python<'py>,
     features: &Features,
@@ -90,12 +91,13 @@ pub(crate) fn drop_member<'py>(
     seed: u64,
     how: Option<&str>,
     epoch: u32,
+    first_cluster: u32,
     n_threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let how: DropMember = choice("how", how)?;
     let (x, partition) = (features.inner.clone(), clusters_of(&clusters)?);
     let means = work(py, n_threads, || {
-        let compressed = Compressed::new(&x, &partition)?;
+        let compressed = Compressed::new(&x, &partition)?.numbered_from(first_cluster);
         Ok(compressed.drop_member(how, Seed(seed), epoch as usize)?.to_dense())
     })?;
     matrix(py, means)

@@ -1,8 +1,10 @@
 //! Structural compression X_c = PᵀX: one row per cluster, the mean of its members' features.
 
 mod coarse;
+mod given;
 
 pub use coarse::{CoarseWeights, Coarsening};
+pub use given::Given;
 
 use crate::matrix::{Kernel, Unit, zeros};
 use crate::{Csr, Dense, Error, Features, Partition, Result, Seed};
@@ -37,6 +39,9 @@ pub struct Compressed<'a> {
     source: &'a Features,
     partition: &'a Partition,
     features: Features,
+    /// The number of the first cluster, for the random stream of each.
+    first: u32,
+    given: Option<&'a Given>,
 }
 
 impl DropMember {
@@ -72,7 +77,12 @@ impl<'a> Compressed<'a> {
         }
         let members = |cluster| partition.members(cluster).into();
         let features = means(source, partition.clusters(), mostly_filled(source, partition), members)?;
-        Ok(Self { source, partition, features })
+        Ok(Self { source, partition, features, first: 0, given: None })
+    }
+
+    /// The same with other numbers: the clusters are some consecutive ones of a larger graph.
+    pub fn numbered_from(self, first: u32) -> Self {
+        Self { first, ..self }
     }
 
     /// X_c, one row per cluster; dense if that takes less memory.
@@ -98,6 +108,9 @@ impl<'a> Compressed<'a> {
     /// The second view of an epoch: means over the members that are kept, at least one per cluster. Each
     /// cluster and epoch has its own random stream.
     pub fn drop_member(&self, how: DropMember, seed: Seed, epoch: usize) -> Result<Features> {
+        if let Some(given) = self.given {
+            return given.view(epoch).cloned().map(Features::Dense);
+        }
         let kept = |cluster| self.kept(how, seed, epoch, cluster).into();
         means(self.source, self.partition.clusters(), self.is_dense(), kept)
     }
@@ -117,6 +130,10 @@ impl<'a> Compressed<'a> {
         let (rows, cols) = (first.rows(), first.cols());
         let mut both = Vec::with_capacity(2 * rows * cols);
         both.extend_from_slice(first.values());
+        if let Some(given) = self.given {
+            both.extend_from_slice(given.view(epoch)?.values());
+            return Dense::new(2 * rows, cols, both);
+        }
         both.resize(2 * rows * cols, 0.0);
         dense_means(self.source, &mut both[rows * cols..], |cluster| {
             self.kept(how, seed, epoch, cluster).into()
@@ -128,7 +145,7 @@ impl<'a> Compressed<'a> {
     /// in which they were drawn.
     fn kept(&self, how: DropMember, seed: Seed, epoch: usize, cluster: u32) -> Vec<u32> {
         let mut members = self.partition.members(cluster).to_vec();
-        let mut rng = seed.stream_at("drop member", (epoch as u64) << 32 | cluster as u64);
+        let mut rng = seed.stream_at("drop member", (epoch as u64) << 32 | (self.first + cluster) as u64);
         match how {
             DropMember::Half => {
                 let keep = (members.len() / 2).max(1);
@@ -153,6 +170,10 @@ impl<'a> Compressed<'a> {
 impl Compressed<'_> {
     /// PᵀX with the rows of X permuted: node `v` gets the features of node `source[v]`.
     pub(crate) fn corrupted(&self, source: &[u32]) -> Result<Features> {
+        if self.given.is_some() {
+            let what = "models that compare rows with corrupted ones need the features of all nodes";
+            return Err(Error::Input(what.into()));
+        }
         means(self.source, self.partition.clusters(), self.is_dense(), |cluster| {
             let members = self.partition.members(cluster).iter();
             let mut members: Vec<u32> = members.map(|&node| source[node as usize]).collect();

@@ -3,14 +3,15 @@
 mod file;
 mod filtered;
 mod fitted;
+mod layers;
 #[cfg(test)]
 mod tests;
 mod zoomed;
 
 pub(crate) use file::EncoderNote;
-pub use filtered::Filtered;
+pub use filtered::{Filtered, Projection};
 pub(crate) use filtered::{
-    Part, Projected, Projection, Scaling, Signal, block, column_products, inverse_root,
+    Part, Projected, Scaling, Signal, block, column_products, inverse_root, neighbors,
 };
 pub use fitted::FittedEncoder;
 pub(crate) use fitted::FittedEncoderNote;

@@ -4,6 +4,7 @@ mod file;
 mod fitted;
 mod mode;
 mod new_nodes;
+pub mod pieces;
 #[cfg(test)]
 mod tests;
 

@@ -16,6 +16,7 @@ mod correlation;
 mod prediction;
 mod principal;
 mod reliability;
+mod sketch;
 #[cfg(test)]
 mod tests;
 mod weights;
@@ -24,6 +25,7 @@ use correlation::significance;
 use prediction::Prediction;
 use principal::axes_of;
 pub(crate) use principal::{axes, covariance};
+pub use sketch::{Beside, Sketch};
 
 use crate::encoder::{Filtered, Part, Projected, Projection, Signal, block, inverse_root};
 use crate::graph::Hops;
@@ -34,6 +36,7 @@ use crate::prepare::{FittedStandIn, StandIn};
 use crate::{Budget, Compressed, Error, Features, Graph, Normalization, Propagation, Result, Seed, progress};
 use rayon::prelude::*;
 use reliability::reliability;
+pub use reliability::{shares_of, sums_of_halves};
 use weights::Evidence;
 
 /// Hops of the smoothest part, and the share of a node's own features in it, as in SSGC.
@@ -109,6 +112,18 @@ struct Candidate {
     scale: Vec<f64>,
 }
 
+impl Candidate {
+    fn new(signal: Signal, rows: Vec<f32>, size: usize, sample: &Sample) -> Self {
+        let (mean, variance) = mean_and_variance(&sample.connected(&rows, size), size);
+        Self { signal, rows, mean, variance, scale: vec![1.0; size] }
+    }
+
+    fn to_unit_variance(mut self) -> Self {
+        self.scale = self.variance.iter().map(|&variance| f64::from(inverse_root(variance))).collect();
+        self
+    }
+}
+
 /// Nodes that stand for all, and which of them have neighbours.
 struct Sample {
     nodes: Vec<u32>,
@@ -141,35 +156,66 @@ pub(crate) fn solve(
         progress::step();
     }
     let sample = Sample::of(graph);
-    let (mut candidates, dimensions) = candidates(graph, &x, &sample, seed)?;
-    if candidates[0].variance.iter().all(|&variance| variance < 1e-12) {
-        return Err(Error::Input(
-            "all nodes have the same features up to their scale; leave the features out to embed positions in the graph"
-                .into(),
-        ));
-    }
+    let (candidates, dimensions) = candidates(graph, &x, &sample, seed)?;
+    check_varies(&candidates[0])?;
     drop(x);
 
-    let own = weighted_mean(&reliable, &candidates[0].variance);
     let told = Prediction::of(compressed.source(), graph, &sample, seed)?;
-    let correlated = significance(&candidates[0].rows, &candidates[1].rows, reliable.len(), &sample);
-    let evidence = Evidence { own, told, correlated, dimensions };
-    let weights = match settings.weights {
-        Some(weights) => weights::normalized(weights),
-        None if graph.edges() == 0 => [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-        None => evidence.weights(),
-    };
-    // Where edges have nothing to do with features, clusters do not tell which axes are reliable.
-    let trust = 0.5 * evidence.related();
-    candidates[0].scale = reliable.iter().map(|share| share.max(UNRELIABLE).powf(trust)).collect();
-    let parts = strongest(&candidates, &weights, settings.width);
-    if parts.is_empty() {
-        let none = "the parts that have a weight are the same for all nodes; give the others a weight";
-        return Err(Error::Input(none.into()));
+    let known = Known { reliable, dimensions, told, edges: graph.edges() > 0, nodes: graph.nodes() };
+    known.assembled(settings, projection, candidates, &sample)
+}
+
+/// Refuses features of which nothing is left.
+fn check_varies(own: &Candidate) -> Result<()> {
+    if own.variance.iter().any(|&variance| variance >= 1e-12) {
+        return Ok(());
     }
-    let width = within(WIDTH, settings.width, graph);
-    let filtered = turned(projection, parts, &candidates, &weights, width);
-    Ok((filtered, Solution::of(evidence, weights)))
+    Err(Error::Input(
+        "all nodes have the same features up to their scale; leave the features out to embed positions in the graph"
+            .into(),
+    ))
+}
+
+/// What is known of a graph besides the candidates.
+struct Known {
+    reliable: Vec<f64>,
+    dimensions: f64,
+    told: Prediction,
+    /// Whether there are any.
+    edges: bool,
+    nodes: usize,
+}
+
+impl Known {
+    /// The encoder that candidates and their weights make.
+    fn assembled(
+        self,
+        settings: &Solved,
+        projection: Projection,
+        mut candidates: [Candidate; 6],
+        sample: &Sample,
+    ) -> Result<(Filtered, Solution)> {
+        let Self { reliable, dimensions, told, edges, nodes } = self;
+        let own = weighted_mean(&reliable, &candidates[0].variance);
+        let correlated = significance(&candidates[0].rows, &candidates[1].rows, reliable.len(), sample);
+        let evidence = Evidence { own, told, correlated, dimensions };
+        let weights = match settings.weights {
+            Some(weights) => weights::normalized(weights),
+            None if !edges => [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            None => evidence.weights(),
+        };
+        // Where edges have nothing to do with features, clusters do not tell which axes are reliable.
+        let trust = 0.5 * evidence.related();
+        candidates[0].scale = reliable.iter().map(|share| share.max(UNRELIABLE).powf(trust)).collect();
+        let parts = strongest(&candidates, &weights, settings.width);
+        if parts.is_empty() {
+            let none = "the parts that have a weight are the same for all nodes; give the others a weight";
+            return Err(Error::Input(none.into()));
+        }
+        let width = within(WIDTH, settings.width, nodes);
+        let filtered = turned(projection, parts, &candidates, &weights, width);
+        Ok((filtered, Solution::of(evidence, weights)))
+    }
 }
 
 impl Solved {
@@ -228,10 +274,8 @@ fn gather(rows: &[f32], size: usize, which: &[u32]) -> Vec<f32> {
 /// The six parts, and the effective dimensions after all hops.
 fn candidates(graph: &Graph, x: &Projected, sample: &Sample, seed: Seed) -> Result<([Candidate; 6], f64)> {
     let size = x.width();
-    let plain = |signal: Signal, sampled: Vec<f32>, size: usize| {
-        let (mean, variance) = mean_and_variance(&sample.connected(&sampled, size), size);
-        Candidate { signal, rows: sampled, mean, variance, scale: vec![1.0; size] }
-    };
+    let plain =
+        |signal: Signal, sampled: Vec<f32>, size: usize| Candidate::new(signal, sampled, size, sample);
     let made = |signal: Signal| {
         let mut sampled = zeros(sample.nodes.len() * size);
         for columns in blocks(graph, size) {
@@ -243,20 +287,19 @@ fn candidates(graph: &Graph, x: &Projected, sample: &Sample, seed: Seed) -> Resu
     let own = made(Signal::Hops(Hops::none()))?;
     let (near, two) = (made(Signal::Neighbors)?, made(Signal::Hops(Hops::power(2)))?);
 
-    let few = within(LARGE, size.min(SMOOTH), graph);
+    let few = within(LARGE, size.min(SMOOTH), graph.nodes());
     let (smooth, last) = smoothest(graph, x, few, sample)?;
     let smooth = plain(Signal::Hops(Hops::ssgc(HOPS, OWN)), smooth, few);
     let dimensions = effective_dimensions(&sample.connected(&last, few), few);
 
-    let width = within(LARGE, POSITIONS, graph);
+    let width = within(LARGE, POSITIONS, graph.nodes());
     let positions = FittedStandIn::new(StandIn::Position, width, graph, seed);
     let found = sample.rows(&positions.of_known(graph)?, width);
     let positions = plain(Signal::Positions(positions), found, width);
     let squares: f64 = x.squares.iter().sum();
     let signal = Signal::Sizes { mean: squares / x.squares.len().max(1) as f64 };
     let found = sample.rows(&signal.rows(graph, x, &[0, 1])?, 2);
-    let mut sizes = plain(signal, found, 2);
-    sizes.scale = sizes.variance.iter().map(|&variance| f64::from(inverse_root(variance))).collect();
+    let sizes = plain(signal, found, 2).to_unit_variance();
     Ok(([own, near, two, smooth, positions, sizes], dimensions))
 }
 
@@ -299,8 +342,8 @@ fn place(rows: &[f32], columns: &[u32], all: &mut [f32]) {
 }
 
 /// As many columns as make `numbers` in all, but no fewer than `FEWEST` and no more than `most`.
-fn within(numbers: usize, most: usize, graph: &Graph) -> usize {
-    most.min((numbers / graph.nodes().max(1)).max(FEWEST))
+fn within(numbers: usize, most: usize, nodes: usize) -> usize {
+    most.min((numbers / nodes.max(1)).max(FEWEST))
 }
 
 fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {

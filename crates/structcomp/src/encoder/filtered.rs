@@ -4,12 +4,13 @@ mod part;
 mod projection;
 mod scaling;
 
-pub(crate) use part::{Part, Signal, inverse_root};
-pub(crate) use projection::{Projected, Projection, block, column_products};
+pub(crate) use part::{Part, Signal, inverse_root, neighbors};
+pub use projection::Projection;
+pub(crate) use projection::{Projected, block, column_products};
 pub(crate) use scaling::Scaling;
 
 use super::ROWS;
-use crate::matrix::zeros;
+use crate::matrix::{Sum, View, product, zeros};
 use crate::safetensors::{Tensors, Writer};
 use crate::{Budget, Features, Graph, Result};
 use rayon::prelude::*;
@@ -91,6 +92,31 @@ impl Filtered {
 }
 
 impl Filtered {
+    /// The embedding of some nodes from the rows of each part.
+    pub(crate) fn of_parts(&self, mut rows: Vec<Vec<f32>>) -> Result<Vec<f32>> {
+        let outputs = self.outputs();
+        let nodes = rows.first().map_or(0, Vec::len) / self.parts.first().map_or(1, Part::width);
+        let fits = |(part, rows): (&Part, &Vec<f32>)| rows.len() == nodes * part.width();
+        if rows.len() != self.parts.len() || !self.parts.iter().zip(&rows).all(fits) {
+            return Err(crate::Error::Input("the rows are not those of the parts".into()));
+        }
+        let center = column_products(&self.center, &self.turn, outputs);
+        let mut out: Vec<f32> = (0..nodes).flat_map(|_| center.iter().map(|center| -center)).collect();
+        let mut turn = &self.turn[..];
+        for (part, rows) in self.parts.iter().zip(&mut rows) {
+            let (own, others) = turn.split_at(part.width() * outputs);
+            part.scale_rows(rows);
+            product(&mut out, View::new(rows, part.width()), View::new(own, outputs), Sum::Add(1.0));
+            turn = others;
+        }
+        Ok(out)
+    }
+
+    /// The signal of each part and its columns, as in a file.
+    pub(crate) fn part_notes(&self) -> impl Serialize {
+        self.note().parts
+    }
+
     pub(crate) fn note(&self) -> FilteredNote {
         let part = |part: &Part| PartNote { signal: part.signal.clone(), columns: part.columns.clone() };
         FilteredNote {

@@ -27,7 +27,7 @@ impl<'a> Clusters<'a> {
         let Sampling { views, drop_member, .. } = *sampling;
         let first = Cow::Borrowed(compressed.features());
         let partition = compressed.partition();
-        let adjacency = |coarsening: &crate::compress::Coarsening| coarsening.adjacency(graph, partition);
+        let adjacency = |coarsening: &crate::compress::Coarsening| compressed.adjacency(coarsening, graph);
         let drawn = |of: &super::Neighborhood| of.drawn(partition.clusters(), seed, adjacency);
         Ok(Self {
             compressed,

@@ -4,9 +4,10 @@
 //! neighbours say more than one row. Where they tell next to nothing, hops only blur what a node says.
 
 use super::{LARGE, Sample, axes_of, covariance, within};
-use crate::encoder::{Projected, Scaling, Signal};
+use crate::encoder::{Projected, Projection, Scaling, Signal};
 use crate::graph::Hops;
 use crate::matrix::eigen::eigen;
+use crate::random::Rng;
 use crate::{Features, Graph, Result, Seed};
 use rand::seq::SliceRandom;
 
@@ -41,14 +42,8 @@ impl Prediction {
     }
 
     fn of_halves(x: &Features, graph: &Graph, sample: &Sample, seed: Seed, draw: u64) -> Result<Self> {
-        let mut rng = seed.stream_at("halves of the features", draw);
-        let mut columns: Vec<usize> = (0..x.cols()).collect();
-        columns.shuffle(&mut rng);
-        let (first, second) = columns.split_at(columns.len() / 2);
-        let (all, width) = (Scaling::fit(x), within(LARGE, (x.cols() / 4).clamp(1, AXES), graph));
-        let projection = |left_out| axes_of(x, all.clone().without(left_out), width, seed);
-        let (given, asked) = (projection(second), projection(first));
-        let (given, asked) = (Projected::new(x, &given), Projected::new(x, &asked));
+        let halves = Halves::new(x, graph.nodes(), seed, draw);
+        let (given, asked) = (Projected::new(x, &halves.given), Projected::new(x, &halves.asked));
         let sampled = |signal: Signal, x: &Projected| -> Result<Vec<f32>> {
             let every: Vec<u32> = (0..x.width() as u32).collect();
             Ok(sample.rows(&signal.rows(graph, x, &every)?, x.width()))
@@ -56,15 +51,43 @@ impl Prediction {
         let own = sampled(Signal::Hops(Hops::none()), &given)?;
         let near = sampled(Signal::Neighbors, &given)?;
         let target = sampled(Signal::Hops(Hops::none()), &asked)?;
+        Ok(halves.told(&own, &near, &target, sample))
+    }
+}
 
+/// Two halves of the features, each on its axes.
+pub(super) struct Halves {
+    pub(super) given: Projection,
+    pub(super) asked: Projection,
+    rng: Rng,
+}
+
+impl Halves {
+    pub(super) const DRAWS: u64 = DRAWS;
+
+    /// The halves of a draw, for a graph of so many nodes, of which X may be a sample.
+    pub(super) fn new(x: &Features, nodes: usize, seed: Seed, draw: u64) -> Self {
+        let mut rng = seed.stream_at("halves of the features", draw);
+        let mut columns: Vec<usize> = (0..x.cols()).collect();
+        columns.shuffle(&mut rng);
+        let (first, second) = columns.split_at(columns.len() / 2);
+        let (all, width) = (Scaling::fit(x), within(LARGE, (x.cols() / 4).clamp(1, AXES), nodes));
+        let projection = |left_out| axes_of(x, all.clone().without(left_out), width, seed);
+        let (given, asked) = (projection(second), projection(first));
+        Self { given, asked, rng }
+    }
+
+    /// What sampled rows of the given half, and the means over neighbours of these, tell of the rows asked for.
+    pub(super) fn told(&self, own: &[f32], near: &[f32], target: &[f32], sample: &Sample) -> Prediction {
+        let (given, asked) = (self.given.columns(), self.asked.columns());
         let mut nodes = sample.connected.clone();
-        nodes.shuffle(&mut rng);
+        nodes.shuffle(&mut self.rng.clone());
         let (seen, unseen) = nodes.split_at(nodes.len() / 2);
         let share = |rows: &[f32]| {
-            let beside = |nodes| beside(nodes, rows, given.width(), &target, asked.width());
-            explained(&beside(seen), &beside(unseen), given.width(), asked.width())
+            let beside = |nodes| beside(nodes, rows, given, target, asked);
+            explained(&beside(seen), &beside(unseen), given, asked)
         };
-        Ok(Self { own: share(&own), neighbors: share(&near) })
+        Prediction { own: share(own), neighbors: share(near) }
     }
 }
 

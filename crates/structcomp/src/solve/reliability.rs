@@ -1,6 +1,6 @@
 //! How reliable a column is: how well two random halves of every cluster agree on it.
 
-use crate::{Graph, Partition, Seed};
+use crate::{Error, Graph, Partition, Result, Seed};
 use rand::RngExt;
 use rayon::prelude::*;
 
@@ -27,18 +27,56 @@ pub(super) fn reliability(
     draws: usize,
     seed: Seed,
 ) -> Vec<f64> {
+    half_sums(rows, size, |node| graph.degree(node) > 0, partition, 0, draws, seed).shares()
+}
+
+/// The sums of some consecutive clusters of a larger graph, for [`shares_of`].
+pub fn sums_of_halves(
+    rows: &[f32],
+    connected: &[bool],
+    partition: &Partition,
+    first: u32,
+    draws: usize,
+    seed: Seed,
+) -> Result<Vec<f64>> {
+    let nodes = partition.nodes();
+    if connected.len() != nodes || nodes == 0 || rows.len() % nodes != 0 {
+        return Err(Error::Input(format!("the rows and degrees are not those of {nodes} nodes")));
+    }
+    let connected = |node: u32| connected[node as usize];
+    Ok(half_sums(rows, rows.len() / nodes, connected, partition, first, draws, seed).into_sums())
+}
+
+/// How reliable each column is, from the sums of all clusters.
+pub fn shares_of(sums: &[f64]) -> Result<Vec<f64>> {
+    match sums.len() % 3 {
+        1 => Ok(HalfSums::of_sums(sums).shares()),
+        _ => Err(Error::Input("these are not the sums of halves".into())),
+    }
+}
+
+/// Sums over clusters whose numbers start with `first`.
+fn half_sums(
+    rows: &[f32],
+    size: usize,
+    connected: impl Fn(u32) -> bool + Sync,
+    partition: &Partition,
+    first: u32,
+    draws: usize,
+    seed: Seed,
+) -> HalfSums {
     let ids: Vec<u32> = (0..partition.clusters() as u32).collect();
     let partial = |clusters: &[u32]| {
         let mut sums = HalfSums::new(size);
         let mut halves = [vec![0f64; size], vec![0f64; size]];
         for &cluster in clusters {
-            let connected = |&&node: &&u32| graph.degree(node) > 0;
-            let members: Vec<u32> = partition.members(cluster).iter().filter(connected).copied().collect();
+            let members: Vec<u32> =
+                partition.members(cluster).iter().copied().filter(|&node| connected(node)).collect();
             if members.len() < 2 {
                 continue;
             }
             for draw in 0..draws {
-                let (first, second) = split(members.clone(), seed, draw, cluster);
+                let (first, second) = split(members.clone(), seed, draw, first + cluster);
                 mean(&mut halves[0], &first, rows, size);
                 mean(&mut halves[1], &second, rows, size);
                 sums.add(&halves[0], &halves[1]);
@@ -49,7 +87,7 @@ pub(super) fn reliability(
     let parts: Vec<HalfSums> = ids.par_chunks(CLUSTERS).map(partial).collect();
     let mut total = HalfSums::new(size);
     parts.iter().for_each(|part| total.merge(part));
-    total.shares()
+    total
 }
 
 /// Half of the members, rounded down, drawn without replacement, and the others.
@@ -94,6 +132,18 @@ impl HalfSums {
         add(&mut self.means, &other.means);
         add(&mut self.squares, &other.squares);
         add(&mut self.products, &other.products);
+    }
+
+    /// The number of pairs, and the sums over them side by side.
+    fn into_sums(self) -> Vec<f64> {
+        let sums = [vec![self.pairs], self.means, self.squares, self.products];
+        sums.concat()
+    }
+
+    fn of_sums(sums: &[f64]) -> Self {
+        let size = sums.len() / 3;
+        let part = |at: usize| sums[1 + at * size..][..size].to_vec();
+        Self { pairs: sums[0], means: part(0), squares: part(1), products: part(2) }
     }
 
     fn shares(&self) -> Vec<f64> {

@@ -114,10 +114,15 @@ impl<'a> Trainer<'a> {
 
     /// The encoder that training gave.
     pub fn finish(&self) -> Result<Encoder> {
+        self.plan.finish(self.unfinished().0, self.graph, self.features)
+    }
+
+    /// The same without the statistics of all nodes for batch norm, and whether it should have them.
+    pub(crate) fn unfinished(&self) -> (Encoder, bool) {
         let State { parameters, statistics, .. } = self.engine.state();
         let (parameters, statistics) =
             self.lowest.as_ref().map_or((parameters, statistics), |lowest| (&lowest.0, &lowest.1));
-        self.plan.finish(self.encoder_of(parameters, statistics), self.graph, self.features)
+        (self.encoder_of(parameters, statistics), self.plan.renormalize)
     }
 
     fn encoder_of(&self, parameters: &[f32], statistics: &[f32]) -> Encoder {

@@ -49,14 +49,17 @@ impl Signal {
             Self::Neighbors => neighbors(graph, &x.columns(columns), width),
             Self::Positions(positions) => Ok(picked(&positions.of_known(graph)?, positions.width(), columns)),
             Self::Sizes { mean } => {
-                let sizes = |(node, square): (usize, &f64)| {
-                    let degree = 1.0 + graph.degree(node as u32) as f64;
-                    [degree.ln() as f32, (square / mean + SHORT).ln() as f32]
-                };
+                let sizes =
+                    |(node, square): (usize, &f64)| Self::sizes(graph.degree(node as u32), *square, *mean);
                 let sizes: Vec<f32> = x.squares.par_iter().enumerate().flat_map_iter(sizes).collect();
                 Ok(picked(&sizes, 2, columns))
             }
         }
+    }
+
+    /// The sizes of a node with so many neighbours and features of this squared length.
+    pub(crate) fn sizes(degree: usize, square: f64, mean: f64) -> [f32; 2] {
+        [(1.0 + degree as f64).ln() as f32, (square / mean + SHORT).ln() as f32]
     }
 
     /// Columns to compute at a time. Those of positions are only there all at once.
@@ -140,7 +143,7 @@ fn length(row: &[f32]) -> f64 {
 }
 
 /// The mean over neighbours; zero for nodes that have none.
-fn neighbors(graph: &Graph, x: &[f32], width: usize) -> Result<Vec<f32>> {
+pub(crate) fn neighbors(graph: &Graph, x: &[f32], width: usize) -> Result<Vec<f32>> {
     let mut out = zeros(x.len());
     Propagation::new(graph, Normalization::Row).hop_into(x, width, &mut out)?;
     // That mean includes the node itself.

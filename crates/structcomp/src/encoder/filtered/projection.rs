@@ -2,9 +2,9 @@
 
 use super::part::inverse_root;
 use super::scaling::Scaling;
-use crate::Features;
 use crate::matrix::zeros;
 use crate::nn::first_layer;
+use crate::{Error, Features, Result};
 use rayon::prelude::*;
 
 /// Numbers per block of columns: 64 MiB.
@@ -16,7 +16,7 @@ const KEPT: usize = 1 << 26;
 
 /// Features on a few axes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Projection {
+pub struct Projection {
     /// s and f.
     pub(crate) scaling: Scaling,
     /// diag(f) B: one row per feature, one column per axis.
@@ -36,6 +36,33 @@ pub(crate) struct Projected<'a> {
 }
 
 impl Projection {
+    /// From its arrays: see [`Self::arrays`].
+    pub fn of_arrays(shift: Vec<f32>, factor: Vec<f32>, basis: Vec<f32>, mean: Vec<f32>) -> Result<Self> {
+        if shift.len() != factor.len() || basis.len() != shift.len() * mean.len() || mean.is_empty() {
+            return Err(Error::Input("the arrays of a projection do not fit together".into()));
+        }
+        Ok(Self { scaling: Scaling { shift, factor }, basis, mean })
+    }
+
+    /// What is subtracted from each feature, the factor then, the basis with a row per feature, and the mean.
+    pub fn arrays(&self) -> [&[f32]; 4] {
+        [&self.scaling.shift, &self.scaling.factor, &self.basis, &self.mean]
+    }
+
+    /// All columns for some features, and their squared lengths after scaling.
+    pub fn rows(&self, x: &Features) -> Result<(Vec<f32>, Vec<f64>)> {
+        if x.cols() != self.inputs() {
+            let (have, want) = (x.cols(), self.inputs());
+            return Err(Error::Input(format!(
+                "the model takes {want} features, but these nodes have {have}"
+            )));
+        }
+        let squares = self.scaling.squares(x);
+        let projected = Projected { x, projection: self, squares, kept: None };
+        let rows = projected.computed(&self.basis, &self.mean);
+        Ok((rows, projected.squares))
+    }
+
     pub(crate) fn columns(&self) -> usize {
         self.mean.len()
     }
