@@ -23,7 +23,7 @@ SQUARES, DEGREES = 1000, 1001
 HOP = json.dumps({"hops": [0.0, 1.0]})
 
 
-def embedded(model: Model, graph: Prepared, memory: int, tasks: int) -> DataFrame:
+def embedded(model: Model, graph: Prepared, strategy: str, memory: int, tasks: int) -> DataFrame:
     """Rows of `node`, `id` and `features`, which are the embedding."""
     if json.loads(model.parameters)["model"] == "solved":
         return _solved(model, graph, memory, tasks)
@@ -105,13 +105,13 @@ def _layers(model: Model, graph: Prepared, memory: int, tasks: int) -> DataFrame
     layers = json.loads(model.layers())
     rows = graph.nodes
     for at, layer in enumerate(layers):
-        made = _layer(model, graph, rows, at, layer, memory, tasks)
+        made = run_layer(model, graph, rows, at, layer, memory, tasks)
         last = at + 1 == len(layers)
         rows = made if last else graph.work.write(made.select("node", "features"), f"layer-{graph.work.run}-{at}")
     return rows
 
 
-def _layer(
+def run_layer(
     model: Model, graph: Prepared, rows: DataFrame, at: int, layer: dict[str, Any], memory: int, tasks: int
 ) -> DataFrame:
     """Hops and the linear map can change places, so the hops are made on the narrower side."""
@@ -139,7 +139,7 @@ def _layer(
     return gathered(graph, pieces, 4 * (min(inputs, outputs) + outputs), finish, schema_of(graph))
 
 
-def propagated(graph: Prepared, hops: int, memory: int, tasks: int) -> DataFrame:
+def propagated(graph: Prepared, hops: int, strategy: str, memory: int, tasks: int) -> DataFrame:
     """The features after some hops."""
     signal = json.dumps({"hops": [0.0] * hops + [1.0]})
 

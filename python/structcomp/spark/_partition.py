@@ -23,6 +23,8 @@ FEWEST = 2
 #: One of so many nodes leads in a round of label propagation; the others may join one that leads.
 LEADERS = 4
 ROUNDS = 8
+#: The driver takes a graph of so many nodes in any case, but never the graph itself.
+SMALL = 50_000
 #: A round that leaves more than this share of the nodes is the last.
 STALLED = 0.9
 #: How far a cluster may exceed the average, as everywhere.
@@ -76,7 +78,7 @@ def _by_parts(graph: Prepared, n_clusters: int, cap: int, seed: int) -> tuple[Da
     from pyspark.sql import functions as F
 
     parts = min(max(FEWEST, -(-graph.n_nodes // PART)), n_clusters)
-    labels, coarse, told = _contracted(graph, parts, max(n_clusters, 64 * parts), seed)
+    labels, coarse, told = _contracted(graph, parts, max(n_clusters, 64 * parts, SMALL), seed)
     chosen = _cut(graph, coarse, parts, seed)
     place = F.coalesce(F.col("part"), F.pmod(F.xxhash64("label"), F.lit(parts)).cast("int")).alias("part")
     placed = graph.work.write(labels.join(chosen, "label", "left").select("node", place), "parts")
@@ -113,7 +115,7 @@ def _contracted(graph: Prepared, parts: int, wanted: int, seed: int) -> tuple[Da
     labels = labels.withColumn("label", F.col("node"))
     left, rounds = graph.n_nodes, 0
     for at in range(ROUNDS):
-        if left <= wanted or not graph.n_edges:
+        if not graph.n_edges or (left <= wanted and rounds):
             break
         moves = graph.work.write(_moves(edges, most, seed * ROUNDS + at), f"moves-{at}")
         moved = moves.filter("label != leader").count()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import tempfile
 import uuid
@@ -21,6 +22,10 @@ def opened(path: str) -> tuple[Any, str]:
         found: tuple[Any, str] = fs.FileSystem.from_uri(path)
         return found
     return fs.LocalFileSystem(), os.path.abspath(path)
+
+
+#: Results of this process that are not the caller's to keep.
+_results: set[str] = set()
 
 
 class Workspace:
@@ -53,19 +58,28 @@ class Workspace:
     def table(self, name: str) -> str:
         return f"{self.path}/{name}"
 
-    def write(self, rows: DataFrame, name: str) -> DataFrame:
+    def keep(self, rows: DataFrame, path: Optional[str], folder: Optional[str]) -> DataFrame:
+        """Writes a result where the caller wants it, or where it stays until this process ends."""
+        if path is None:
+            base = folder or default_folder(self.spark)
+            path = f"{base.rstrip('/')}/structcomp-result-{uuid.uuid4().hex[:12]}"
+            _results.add(path)
+        return self.write(rows, "result", path)
+
+    def write(self, rows: DataFrame, name: str, path: Optional[str] = None) -> DataFrame:
         """Writes a table and reads it again, and fails if rows have been lost between the two."""
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
 
         seen = Observation(f"{name} {self.run}")
         counted = rows.observe(seen, F.count(F.lit(1)).alias("rows"))
-        counted.write.mode("overwrite").parquet(self.table(name))
-        back = self.spark.read.schema(rows.schema).parquet(self.table(name))
+        where = path or self.table(name)
+        counted.write.mode("overwrite").parquet(where)
+        back = self.spark.read.schema(rows.schema).parquet(where)
         written, found = seen.get["rows"], back.count()
         if written != found:
             raise OSError(
-                f"{written} rows of {name} were written to {self.path}, but {found} are there; "
+                f"{written} rows of {name} were written to {where}, but {found} are there; "
                 "choose another workspace"
             )
         return back
@@ -97,3 +111,17 @@ def default_folder(spark: SparkSession) -> str:
         "the workspace is missing: a folder that the driver and all workers can read and write, such as "
         "'hdfs:///tmp' or 's3://bucket/tmp'; pass workspace=..."
     )
+
+
+@atexit.register
+def _forget() -> None:
+    from pyarrow import fs
+
+    for path in _results:
+        try:
+            system, at = opened(path)
+            if system.get_file_info(at).type == fs.FileType.Directory:
+                system.delete_dir(at)
+        except OSError:
+            # Nobody is left to hear of it, and temporary folders are emptied by others too.
+            continue

@@ -1,0 +1,107 @@
+"""Training on the driver, by the library, on what the workers compressed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+
+from .._native import Features, Graph, Model, defaults, signal_rows, train_given
+from ._arrow import Array
+from ._compress import MEANS, assembled, coarse_edges, compressed, sizes_of
+from ._graph import Prepared
+from ._hops import Chunks, chunked, through_columns
+from ._network import run_layer
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MEAN, VARIANCE = 0, 1
+
+
+def trained(
+    graph: Prepared, clusters: DataFrame, n_clusters: int, settings: dict[str, Any], memory: int, tasks: int
+) -> tuple[Model, dict[str, Any]]:
+    """The fitted model, and what is to be told."""
+    epochs = settings.get("epochs") or json.loads(defaults(settings["model"]))["epochs"]
+    views = epochs if needs_views(settings, graph.n_features) else 0
+    how = settings.get("drop_member")
+    pieces = compressed(graph, clusters, n_clusters, views=views, how=how, seed=settings["random_state"])
+    found = assembled(pieces, n_clusters, graph.n_features)
+    model, due = train_given(
+        Features.dense(found[MEANS]),
+        _counts(*coarse_edges(graph, clusters), n_clusters),
+        sizes_of(clusters, n_clusters).tolist(),
+        [found[epoch] for epoch in range(views)],
+        json.dumps(settings),
+        n_nodes=graph.n_nodes,
+        graph=f"spark {graph.n_nodes} {graph.n_edges}",
+        ids="names" if graph.id_type == "string" else "numbers",
+    )
+    if due:
+        model = _with_statistics(model, graph, memory, tasks)
+    return model, {"views": views, "batch_norm_of_all_nodes": due}
+
+
+def needs_views(settings: dict[str, Any], width: int) -> bool:
+    """Whether a model compares two views of the clusters: found out on four rows, which also refuses models that cannot
+    be trained on clusters made elsewhere before any work is done."""
+    x = np.random.default_rng(0).normal(size=(4, width)).astype(np.float32)
+    ring = np.array([0, 1, 2, 3, 0]), np.array([1, 2, 3, 0, 2]), np.ones(5)
+    pairs = [np.concatenate(ends) for ends in ((ring[0], ring[1]), (ring[1], ring[0]), (ring[2], ring[2]))]
+    order = np.lexsort((pairs[1], pairs[0]))
+    counts = _counts(*(part[order] for part in pairs), 4)
+    tiny = {**settings, "epochs": 1, "batch": None, "negatives": None, "positives": None, "roots": None}
+    try:
+        known = {"n_nodes": 4, "graph": "", "ids": "numbers"}
+        train_given(Features.dense(x), counts, [1] * 4, [], json.dumps(tiny), n_threads=1, **known)
+    except ValueError as error:
+        if "views of 0 epochs" in str(error):
+            return True
+        raise
+    return False
+
+
+def _counts(a: Array, b: Array, w: Array, n_clusters: int) -> tuple[Array, Array, Array]:
+    starts = np.zeros(n_clusters + 1, np.int64)
+    np.cumsum(np.bincount(a, minlength=n_clusters), out=starts[1:])
+    return starts, np.ascontiguousarray(b, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float32)
+
+
+def _with_statistics(model: Model, graph: Prepared, memory: int, tasks: int) -> Model:
+    """Batch norm with the means and variances of all nodes, layer by layer."""
+    rows = graph.nodes
+    layers = json.loads(model.layers())
+    for at, layer in enumerate(layers):
+        if layer["norm"]:
+            model = model.with_statistics(at, *_moments(model, graph, rows, at, layer, memory, tasks))
+        if at + 1 < len(layers):
+            made = run_layer(model, graph, rows, at, layer, memory, tasks).select("node", "features")
+            rows = graph.work.write(made, f"statistics-{at}")
+    return model
+
+
+def _moments(
+    model: Model, graph: Prepared, rows: DataFrame, at: int, layer: dict[str, Any], memory: int, tasks: int
+) -> tuple[list[float], list[float]]:
+    signal = json.dumps({"hops": layer["hops"]})
+    chunks = Chunks.of(layer["outputs"], graph.n_nodes, memory, tasks)
+
+    def linear(x: Array) -> Array:
+        return model.linear(at, Features.dense(x, n_threads=1), n_threads=1)
+
+    def work(of: Graph, chunk: int, first: int, x: Optional[Array]) -> Iterator[tuple[int, Array]]:
+        if x is not None:
+            made = signal_rows(of, x, signal, n_threads=1)
+            mean = made.mean(axis=0, dtype=np.float64)
+            yield MEAN, mean[None, :].astype(np.float32)
+            yield VARIANCE, made.var(axis=0, dtype=np.float64)[None, :].astype(np.float32)
+
+    pieces = through_columns(graph, chunked(rows, layer["inputs"], linear, chunks), chunks, work, only=1)
+    found: dict[int, dict[int, Array]] = {MEAN: {}, VARIANCE: {}}
+    for row in pieces.select("chunk", "tag", "data").toArrow().to_pylist():
+        found[row["tag"]][row["chunk"]] = np.frombuffer(row["data"], np.float32)
+    mean, variance = (np.concatenate([parts[chunk] for chunk in sorted(parts)]) for parts in found.values())
+    return mean.tolist(), variance.tolist()
