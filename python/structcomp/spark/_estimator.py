@@ -96,7 +96,7 @@ class StructComp(EstimatorParams, Identifiable):
         seed = settings["random_state"]
         clusters, report = clusters_of(graph, n_clusters, seed, method=method, memory=memory, max_size=largest)
         fit = solved if settings["model"] == "solved" else trained
-        native, more = fit(graph, clusters, n_clusters, settings, memory, tasks)
+        native, more = fit(graph, clusters, n_clusters, settings, self.getOrDefault("strategy"), memory, tasks)
         counts = {"nodes": graph.n_nodes, "edges": graph.n_edges, "features": graph.n_features}
         summary = {**counts, "repairs": graph.report, "clusters": n_clusters, **report, **more}
         model = StructCompModel(native, summary)

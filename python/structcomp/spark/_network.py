@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from .._native import Features, Graph, Model, known_positions, project, signal_rows
-from ._arrow import Array, lists
+from ._arrow import PIECES, Array, lists
+from ._blocks import Polynomial, through_blocks
 from ._graph import Prepared
 from ._hops import Chunks, beside, chunked, gathered, through_columns
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+#: How much larger than the memory of a task the graph may be that all tasks of a worker map.
+SHARED = 4
 #: Tags above those of the parts.
 SQUARES, DEGREES = 1000, 1001
 #: The hop that is made again and again.
@@ -25,9 +28,10 @@ HOP = json.dumps({"hops": [0.0, 1.0]})
 
 def embedded(model: Model, graph: Prepared, strategy: str, memory: int, tasks: int) -> DataFrame:
     """Rows of `node`, `id` and `features`, which are the embedding."""
+    strategy = chosen(strategy, graph, memory)
     if json.loads(model.parameters)["model"] == "solved":
-        return _solved(model, graph, memory, tasks)
-    return _layers(model, graph, memory, tasks)
+        return _solved(model, graph, strategy, memory, tasks)
+    return _layers(model, graph, strategy, memory, tasks)
 
 
 def schema_of(graph: Prepared) -> str:
@@ -41,7 +45,7 @@ def output(first: int, names: Any, rows: Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([nodes, names.field("id"), lists(rows)], names=["node", "id", "features"])
 
 
-def _solved(model: Model, graph: Prepared, memory: int, tasks: int) -> DataFrame:
+def _solved(model: Model, graph: Prepared, strategy: str, memory: int, tasks: int) -> DataFrame:
     parts = json.loads(model.parts())
     shift, factor, basis, mean = model.projection()
     needed = sorted({c for part in parts if _hopping(part) for c in part["columns"]}) or [0]
@@ -71,8 +75,14 @@ def _solved(model: Model, graph: Prepared, memory: int, tasks: int) -> DataFrame
             yield SQUARES, x[:, -1:]
             yield DEGREES, np.diff(of.indptr)[:, None].astype(np.float32)
 
-    pieces = chunked(graph.nodes, graph.n_features, narrowed, chunks)
-    pieces = through_columns(graph, pieces, chunks, work, alone=bool(positions))
+    if strategy == "blocks":
+        pieces = _by_blocks(graph, narrowed, parts, own, len(needed) + 1)
+        if positions:
+            nothing = graph.work.spark.createDataFrame([], PIECES)
+            pieces = pieces.unionByName(through_columns(graph, nothing, Chunks(0, 1), work, alone=True))
+    else:
+        pieces = chunked(graph.nodes, graph.n_features, narrowed, chunks)
+        pieces = through_columns(graph, pieces, chunks, work, alone=bool(positions))
 
     def finish(start: int, found: dict[int, list[Any]], names: Any) -> pa.RecordBatch:
         count = len(names)
@@ -88,6 +98,18 @@ def _solved(model: Model, graph: Prepared, memory: int, tasks: int) -> DataFrame
     return gathered(graph, pieces, wide, finish, schema_of(graph))
 
 
+def _by_blocks(graph: Prepared, project: Any, parts: list[Any], own: list[list[int]], width: int) -> DataFrame:
+    """The rows of each part that hops make, and the squares beside."""
+    polynomials, neighbors = [Polynomial(SQUARES, [1.0], np.array([width - 1]))], None
+    for at, part in enumerate(parts):
+        if part["signal"] == "neighbors":
+            neighbors = Polynomial(at, [], np.array(own[at]))
+        elif "hops" in part["signal"]:
+            polynomials.append(Polynomial(at, part["signal"]["hops"], np.array(own[at])))
+    rows, inputs = graph.nodes, graph.n_features
+    return through_blocks(graph, rows, inputs, project, width, polynomials, neighbors, degrees=DEGREES)
+
+
 def _hopping(part: dict[str, Any]) -> bool:
     """Whether a part is made of the features of other nodes, or of a node's own."""
     return part["signal"] == "neighbors" or "hops" in part["signal"]
@@ -101,18 +123,25 @@ def _sizes(found: dict[int, list[Any]], part: dict[str, Any], count: int) -> Arr
     return np.ascontiguousarray(both[:, part["columns"]])
 
 
-def _layers(model: Model, graph: Prepared, memory: int, tasks: int) -> DataFrame:
+def _layers(model: Model, graph: Prepared, strategy: str, memory: int, tasks: int) -> DataFrame:
     layers = json.loads(model.layers())
     rows = graph.nodes
     for at, layer in enumerate(layers):
-        made = run_layer(model, graph, rows, at, layer, memory, tasks)
+        made = run_layer(model, graph, rows, at, layer, strategy, memory, tasks)
         last = at + 1 == len(layers)
         rows = made if last else graph.work.write(made.select("node", "features"), f"layer-{graph.work.run}-{at}")
     return rows
 
 
 def run_layer(
-    model: Model, graph: Prepared, rows: DataFrame, at: int, layer: dict[str, Any], memory: int, tasks: int
+    model: Model,
+    graph: Prepared,
+    rows: DataFrame,
+    at: int,
+    layer: dict[str, Any],
+    strategy: str,
+    memory: int,
+    tasks: int,
 ) -> DataFrame:
     """Hops and the linear map can change places, so the hops are made on the narrower side."""
     inputs, outputs = layer["inputs"], layer["outputs"]
@@ -135,7 +164,10 @@ def run_layer(
         return output(start, names, model.finish_layer(at, made, n_threads=1))
 
     chunks = Chunks.of(min(inputs, outputs), graph.n_nodes, memory, tasks)
-    pieces = through_columns(graph, chunked(rows, inputs, before, chunks), chunks, work)
+    if strategy == "blocks":
+        pieces = polynomial(graph, rows, inputs, before, min(inputs, outputs), layer["hops"])
+    else:
+        pieces = through_columns(graph, chunked(rows, inputs, before, chunks), chunks, work)
     return gathered(graph, pieces, 4 * (min(inputs, outputs) + outputs), finish, schema_of(graph))
 
 
@@ -151,5 +183,28 @@ def propagated(graph: Prepared, hops: int, strategy: str, memory: int, tasks: in
         return output(start, names, beside(found[0], len(names)))
 
     chunks = Chunks.of(graph.n_features, graph.n_nodes, memory, tasks)
-    pieces = through_columns(graph, chunked(graph.nodes, graph.n_features, lambda x: x, chunks), chunks, work)
+    if chosen(strategy, graph, memory) == "blocks":
+        weights = json.loads(signal)["hops"]
+        pieces = polynomial(graph, graph.nodes, graph.n_features, lambda x: x, graph.n_features, weights)
+    else:
+        pieces = through_columns(graph, chunked(graph.nodes, graph.n_features, lambda x: x, chunks), chunks, work)
     return gathered(graph, pieces, 8 * graph.n_features, finish, schema_of(graph))
+
+
+def polynomial(
+    graph: Prepared, rows: DataFrame, inputs: int, project: Any, width: int, weights: list[float]
+) -> DataFrame:
+    """All columns after hops, by blocks."""
+    all_of_them = Polynomial(0, weights, np.arange(width))
+    return through_blocks(graph, rows, inputs, project, width, [all_of_them])
+
+
+def chosen(strategy: str, graph: Prepared, memory: int) -> str:
+    """Columns, where the graph and a column of all nodes fit into memory."""
+    if strategy not in ("auto", "columns", "blocks"):
+        raise ValueError(f"strategy must be 'auto', 'columns' or 'blocks', not {strategy!r}")
+    if strategy != "auto":
+        return strategy
+    per_edge = 16 if graph.weighted else 8
+    mapped = 8 * graph.n_nodes + per_edge * graph.n_edges
+    return "columns" if mapped <= SHARED * memory and 16 * graph.n_nodes <= memory else "blocks"

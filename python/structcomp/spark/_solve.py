@@ -10,10 +10,11 @@ import numpy as np
 
 from .._native import Features, Graph, Model, Sketch, positions, project, signal_rows
 from ._arrow import Array, matrix, rows_of
+from ._blocks import Polynomial, through_blocks
 from ._compress import halves
 from ._graph import Prepared
 from ._hops import Chunks, chunked, through_columns
-from ._network import HOP
+from ._network import HOP, chosen
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,17 +31,24 @@ BYTES_OF_POSITION = 24
 
 
 def solved(
-    graph: Prepared, clusters: DataFrame, n_clusters: int, settings: dict[str, Any], memory: int, tasks: int
+    graph: Prepared,
+    clusters: DataFrame,
+    n_clusters: int,
+    settings: dict[str, Any],
+    strategy: str,
+    memory: int,
+    tasks: int,
 ) -> tuple[Model, dict[str, Any]]:
     """The fitted model, and what is to be told."""
+    strategy = chosen(strategy, graph, memory)
     seed = settings["random_state"]
     step = -(-graph.n_nodes // SAMPLE)
     x = sampled(graph, step)
     sketch = Sketch(Features.dense(x), graph.n_nodes, json.dumps(settings))
     axes = sketch.projections()
     sums = halves(graph, clusters, n_clusters, axes[0], sketch.draws, seed)
-    rows = _far_rows(graph, axes, sketch.n_far, step, memory, tasks)
-    fits = graph.n_nodes * sketch.n_positions * BYTES_OF_POSITION <= memory
+    rows = _far_rows(graph, axes, sketch.n_far, step, strategy, memory, tasks)
+    fits = strategy == "columns" and graph.n_nodes * sketch.n_positions * BYTES_OF_POSITION <= memory
     known = _positions(graph, sketch.n_positions, seed, step) if fits else None
     size, near = axes[0][3].size, rows[NEAR]
     bounds = np.cumsum([size] + [each[3].size for each in axes[1:]])
@@ -60,7 +68,7 @@ def solved(
         ids="names" if graph.id_type == "string" else "numbers",
         n_clusters=n_clusters,
     )
-    return model, {"solution": json.loads(solution), "positions": fits}
+    return model, {"solution": json.loads(solution), "positions": fits, "strategy": strategy}
 
 
 def sampled(graph: Prepared, step: int) -> Array:
@@ -73,7 +81,13 @@ def sampled(graph: Prepared, step: int) -> Array:
 
 
 def _far_rows(
-    graph: Prepared, axes: list[tuple[Array, ...]], far: int, step: int, memory: int, tasks: int
+    graph: Prepared,
+    axes: list[tuple[Array, ...]],
+    far: int,
+    step: int,
+    strategy: str,
+    memory: int,
+    tasks: int,
 ) -> dict[int, Array]:
     """The sampled rows on all axes after hops, by tag."""
     size = axes[0][3].size
@@ -95,17 +109,37 @@ def _far_rows(
             yield SECOND, signal_rows(of, own, TWO, n_threads=1)
         yield from _smoothed(of, np.ascontiguousarray(own[:, : max(0, far - first)]))
 
-    pieces = through_columns(graph, chunked(graph.nodes, graph.n_features, projected, chunks), chunks, work, only=step)
+    if strategy == "blocks":
+        pieces = _by_blocks(graph, projected, size, width, far, step)
+    else:
+        columns = chunked(graph.nodes, graph.n_features, projected, chunks)
+        pieces = through_columns(graph, columns, chunks, work, only=step)
     rows = pieces.select("chunk", "tag", "data").toArrow()
     found: dict[int, dict[int, Array]] = {}
     count = -(-graph.n_nodes // step)
     for chunk, tag, data in zip(*(rows.column(name) for name in ("chunk", "tag", "data"))):
-        part = np.frombuffer(data.as_buffer(), np.float32).reshape(count, -1)
+        part = np.frombuffer(data.as_buffer(), np.float32)
         found.setdefault(tag.as_py(), {})[chunk.as_py()] = part
+    if strategy == "blocks":
+        return {
+            tag: np.concatenate([parts[at] for at in sorted(parts)]).reshape(count, -1)
+            for tag, parts in found.items()
+        }
     return {
-        tag: np.ascontiguousarray(np.concatenate([parts[at] for at in sorted(parts)], axis=1))
+        tag: np.ascontiguousarray(np.concatenate([parts[at].reshape(count, -1) for at in sorted(parts)], axis=1))
         for tag, parts in found.items()
     }
+
+
+def _by_blocks(graph: Prepared, project: Any, size: int, width: int, far: int, step: int) -> DataFrame:
+    polynomials = [
+        Polynomial(SECOND, [0.0, 0.0, 1.0], np.arange(size)),
+        Polynomial(FAR, json.loads(Sketch.far())["hops"], np.arange(far)),
+        Polynomial(LAST, [0.0] * HOPS + [1.0], np.arange(far)),
+    ]
+    near = Polynomial(NEAR, [], np.arange(width))
+    rows, inputs = graph.nodes, graph.n_features
+    return through_blocks(graph, rows, inputs, project, width, polynomials, near, degrees=DEGREES, only=step)
 
 
 def _smoothed(of: Graph, x: Array) -> Iterator[tuple[int, Array]]:

@@ -37,6 +37,7 @@ class Workspace:
         base = folder or default_folder(spark)
         self.path = f"{base.rstrip('/')}/structcomp-{self.run}"
         self._settings = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(batch_rows)}
+        self._tables = 0
         self._before: dict[str, Optional[str]] = {}
 
     def __enter__(self) -> Workspace:
@@ -54,6 +55,11 @@ class Workspace:
         """Rows that are handed to Python at once: 20 MB of them."""
         rows = max(64, min(10_000, 20_000_000 // max(bytes_per_row, 1)))
         self.spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(rows))
+
+    def fresh(self, name: str) -> str:
+        """A name that no table of this run has."""
+        self._tables += 1
+        return f"{name}-{self._tables}"
 
     def table(self, name: str) -> str:
         return f"{self.path}/{name}"

@@ -13,18 +13,24 @@ from ._arrow import Array
 from ._compress import MEANS, assembled, coarse_edges, compressed, sizes_of
 from ._graph import Prepared
 from ._hops import Chunks, chunked, through_columns
-from ._network import run_layer
+from ._network import chosen, polynomial, run_layer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
-
-MEAN, VARIANCE = 0, 1
 
 
 def trained(
-    graph: Prepared, clusters: DataFrame, n_clusters: int, settings: dict[str, Any], memory: int, tasks: int
+    graph: Prepared,
+    clusters: DataFrame,
+    n_clusters: int,
+    settings: dict[str, Any],
+    strategy: str,
+    memory: int,
+    tasks: int,
 ) -> tuple[Model, dict[str, Any]]:
     """The fitted model, and what is to be told."""
+    strategy = chosen(strategy, graph, memory)
     epochs = settings.get("epochs") or json.loads(defaults(settings["model"]))["epochs"]
     views = epochs if needs_views(settings, graph.n_features) else 0
     how = settings.get("drop_member")
@@ -41,8 +47,8 @@ def trained(
         ids="names" if graph.id_type == "string" else "numbers",
     )
     if due:
-        model = _with_statistics(model, graph, memory, tasks)
-    return model, {"views": views, "batch_norm_of_all_nodes": due}
+        model = _with_statistics(model, graph, strategy, memory, tasks)
+    return model, {"views": views, "batch_norm_of_all_nodes": due, "strategy": strategy}
 
 
 def needs_views(settings: dict[str, Any], width: int) -> bool:
@@ -70,22 +76,30 @@ def _counts(a: Array, b: Array, w: Array, n_clusters: int) -> tuple[Array, Array
     return starts, np.ascontiguousarray(b, dtype=np.int32), np.ascontiguousarray(w, dtype=np.float32)
 
 
-def _with_statistics(model: Model, graph: Prepared, memory: int, tasks: int) -> Model:
+def _with_statistics(model: Model, graph: Prepared, strategy: str, memory: int, tasks: int) -> Model:
     """Batch norm with the means and variances of all nodes, layer by layer."""
     rows = graph.nodes
     layers = json.loads(model.layers())
     for at, layer in enumerate(layers):
         if layer["norm"]:
-            model = model.with_statistics(at, *_moments(model, graph, rows, at, layer, memory, tasks))
+            model = model.with_statistics(at, *_moments(model, graph, rows, at, layer, strategy, memory, tasks))
         if at + 1 < len(layers):
-            made = run_layer(model, graph, rows, at, layer, memory, tasks).select("node", "features")
+            made = run_layer(model, graph, rows, at, layer, strategy, memory, tasks).select("node", "features")
             rows = graph.work.write(made, f"statistics-{at}")
     return model
 
 
 def _moments(
-    model: Model, graph: Prepared, rows: DataFrame, at: int, layer: dict[str, Any], memory: int, tasks: int
+    model: Model,
+    graph: Prepared,
+    rows: DataFrame,
+    at: int,
+    layer: dict[str, Any],
+    strategy: str,
+    memory: int,
+    tasks: int,
 ) -> tuple[list[float], list[float]]:
+    """The mean and the variance of each column of a layer, before its bias."""
     signal = json.dumps({"hops": layer["hops"]})
     chunks = Chunks.of(layer["outputs"], graph.n_nodes, memory, tasks)
 
@@ -94,14 +108,34 @@ def _moments(
 
     def work(of: Graph, chunk: int, first: int, x: Optional[Array]) -> Iterator[tuple[int, Array]]:
         if x is not None:
-            made = signal_rows(of, x, signal, n_threads=1)
-            mean = made.mean(axis=0, dtype=np.float64)
-            yield MEAN, mean[None, :].astype(np.float32)
-            yield VARIANCE, made.var(axis=0, dtype=np.float64)[None, :].astype(np.float32)
+            yield 0, signal_rows(of, x, signal, n_threads=1)
 
-    pieces = through_columns(graph, chunked(rows, layer["inputs"], linear, chunks), chunks, work, only=1)
-    found: dict[int, dict[int, Array]] = {MEAN: {}, VARIANCE: {}}
-    for row in pieces.select("chunk", "tag", "data").toArrow().to_pylist():
-        found[row["tag"]][row["chunk"]] = np.frombuffer(row["data"], np.float32)
-    mean, variance = (np.concatenate([parts[chunk] for chunk in sorted(parts)]) for parts in found.values())
-    return mean.tolist(), variance.tolist()
+    if strategy == "blocks":
+        pieces = polynomial(graph, rows, layer["inputs"], linear, layer["outputs"], layer["hops"])
+    else:
+        pieces = through_columns(graph, chunked(rows, layer["inputs"], linear, chunks), chunks, work)
+    return moments(pieces, layer["outputs"], chunks, graph.n_nodes, strategy == "blocks")
+
+
+def moments(pieces: DataFrame, width: int, chunks: Chunks, nodes: int, whole: bool) -> tuple[list[float], list[float]]:
+    """Means and variances of columns, from sums of pieces in the order of their blocks."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            for block, chunk, data in zip(*(batch.column(name) for name in ("block", "chunk", "data"))):
+                first, last = (0, width) if whole else chunks.columns(chunk.as_py())
+                x = np.frombuffer(data.as_buffer(), np.float32).reshape(-1, last - first).astype(np.float64)
+                sums = {"sums": [x.sum(axis=0).tolist()], "squares": [(x * x).sum(axis=0).tolist()]}
+                yield pa.RecordBatch.from_pydict({"block": [block.as_py()], "first": [first], **sums})
+
+    kind = "block long, first long, sums array<double>, squares array<double>"
+    rows = pieces.select("block", "chunk", "data").mapInArrow(run, kind).toArrow().to_pylist()
+    sums, squares = np.zeros(width), np.zeros(width)
+    for row in sorted(rows, key=lambda row: (row["first"], row["block"])):
+        own = slice(row["first"], row["first"] + len(row["sums"]))
+        sums[own] += row["sums"]
+        squares[own] += row["squares"]
+    mean = sums / nodes
+    return mean.tolist(), np.maximum(squares / nodes - mean * mean, 0.0).tolist()
