@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ __all__ = [
     "VERSION",
     "Features",
     "Graph",
+    "GraphFile",
     "Model",
+    "Sketch",
     "classify",
     "cluster",
     "compress",
@@ -19,21 +21,33 @@ __all__ = [
     "drop_member",
     "fit",
     "generate",
+    "known_positions",
     "load",
     "map_2d",
     "measure",
     "models",
     "neighbors",
+    "open_graph",
     "partition",
+    "positions",
     "preset",
+    "project",
     "propagate",
     "quality",
     "reproduce",
+    "signal_rows",
+    "sums_of_halves",
     "table",
+    "train_given",
     "untrained_rows",
 ]
 
 VERSION: str
+
+#: Shift, factor, basis with a row per feature, mean.
+_Projection: TypeAlias = tuple[
+    NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]
+]
 
 @final
 class Graph:
@@ -161,6 +175,19 @@ class Model:
         clusters: NDArray[Any] | None = None,
         n_threads: int | None = None,
     ) -> str: ...
+    def projection(self) -> _Projection: ...
+    def parts(self) -> str: ...
+    def of_parts(
+        self, rows: list[NDArray[np.float32]], *, n_threads: int | None = None
+    ) -> NDArray[np.float32]: ...
+    def layers(self) -> str: ...
+    def linear(
+        self, layer: int, features: Features, *, n_threads: int | None = None
+    ) -> NDArray[np.float32]: ...
+    def finish_layer(
+        self, layer: int, rows: NDArray[np.float32], *, n_threads: int | None = None
+    ) -> NDArray[np.float32]: ...
+    def with_statistics(self, layer: int, mean: list[float], variance: list[float]) -> Model: ...
     @property
     def n_features(self) -> int | None: ...
     @property
@@ -181,6 +208,93 @@ class Model:
     def __deepcopy__(self, _memo: Any) -> Model: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+@final
+class Sketch:
+    """The axes of a sample of the nodes, from which the solved model is made."""
+
+    def __new__(
+        cls, sample: Features, n_nodes: int, settings: str, *, n_threads: int | None = None
+    ) -> Sketch: ...
+    def projections(self) -> list[_Projection]: ...
+    @property
+    def n_far(self) -> int: ...
+    @property
+    def n_positions(self) -> int: ...
+    @property
+    def draws(self) -> int: ...
+    @staticmethod
+    def far() -> str: ...
+    def solve(
+        self,
+        sums: list[float],
+        degrees: list[int],
+        near: NDArray[np.float32],
+        two: NDArray[np.float32],
+        far: NDArray[np.float32],
+        last: NDArray[np.float32],
+        halves: list[NDArray[np.float32]],
+        positions: tuple[str, NDArray[np.float32]] | None,
+        *,
+        n_nodes: int,
+        n_edges: int,
+        graph: str,
+        ids: str,
+        n_clusters: int,
+        n_threads: int | None = None,
+    ) -> tuple[Model, str]: ...
+
+@final
+class GraphFile:
+    """Writes a graph file from directed edges that come sorted, in many arrays."""
+
+    def __new__(cls, path: str | PathLike[str], n_nodes: int, weighted: bool) -> GraphFile: ...
+    def push(
+        self,
+        sources: NDArray[Any],
+        targets: NDArray[Any],
+        weights: NDArray[np.float32] | NDArray[np.float64] | None = None,
+    ) -> None: ...
+    def finish(self) -> None: ...
+
+def open_graph(path: str | PathLike[str], *, n_threads: int | None = None) -> Graph: ...
+def project(
+    features: Features,
+    shift: NDArray[np.float32],
+    factor: NDArray[np.float32],
+    basis: NDArray[np.float32],
+    mean: NDArray[np.float32],
+    *,
+    n_threads: int | None = None,
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]: ...
+def signal_rows(
+    graph: Graph, rows: NDArray[np.float32], signal: str, *, n_threads: int | None = None
+) -> NDArray[np.float32]: ...
+def positions(
+    graph: Graph, width: int, seed: int, *, n_threads: int | None = None
+) -> tuple[str, NDArray[np.float32]]: ...
+def known_positions(graph: Graph, note: str, *, n_threads: int | None = None) -> NDArray[np.float32]: ...
+def sums_of_halves(
+    rows: NDArray[np.float32],
+    connected: NDArray[np.bool_],
+    clusters: NDArray[Any],
+    first_cluster: int,
+    draws: int,
+    seed: int,
+    *,
+    n_threads: int | None = None,
+) -> NDArray[np.float64]: ...
+def train_given(
+    rows: Features,
+    counts: tuple[NDArray[Any], NDArray[Any], NDArray[np.float32]],
+    sizes: list[int],
+    views: list[NDArray[np.float32]],
+    settings: str,
+    *,
+    n_nodes: int,
+    graph: str,
+    ids: str,
+    n_threads: int | None = None,
+) -> tuple[Model, bool]: ...
 def fit(
     features: Features | None,
     graph: Graph,
@@ -219,6 +333,7 @@ def drop_member(
     *,
     how: str | None = None,
     epoch: int = 0,
+    first_cluster: int = 0,
     n_threads: int | None = None,
 ) -> NDArray[np.float32]: ...
 def propagate(

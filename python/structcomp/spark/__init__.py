@@ -7,7 +7,9 @@ try:
     import pyarrow  # noqa: F401
     import pyspark  # noqa: F401
 except ImportError as error:
-    raise ImportError("structcomp.spark needs pyspark and pyarrow; pip install 'structcomp[spark]'") from error
+    raise ImportError(
+        "structcomp.spark needs pyspark and pyarrow; pip install 'structcomp[spark]'"
+    ) from error
 
 from ._estimator import StructComp
 from ._model import StructCompModel

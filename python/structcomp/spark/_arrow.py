@@ -32,14 +32,22 @@ def lists(rows: Array) -> Any:
     import pyarrow as pa
 
     count, width = rows.shape
-    offsets = np.arange(0, (count + 1) * width, width, dtype=np.int32) if width else np.zeros(count + 1, np.int32)
+    offsets = (
+        np.arange(0, (count + 1) * width, width, dtype=np.int32) if width else np.zeros(count + 1, np.int32)
+    )
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(rows.reshape(-1)))
 
 
 def piece(block: int, chunk: int, tag: int, nodes: Optional[Array], rows: Optional[Array]) -> tuple[Any, ...]:
     """A matrix as a row of a table of `PIECES`."""
     own = None if nodes is None else np.ascontiguousarray(nodes, dtype=np.int32).tobytes()
-    return block, chunk, tag, own, None if rows is None else np.ascontiguousarray(rows, dtype=np.float32).tobytes()
+    return (
+        block,
+        chunk,
+        tag,
+        own,
+        None if rows is None else np.ascontiguousarray(rows, dtype=np.float32).tobytes(),
+    )
 
 
 def batch_of(pieces: list[tuple[Any, ...]]) -> pa.RecordBatch:

@@ -1,5 +1,5 @@
-"""Hops by blocks of nodes, for graphs that no worker can map: each block sends every other block the sums over its nodes
-that are neighbours there. Nothing is held but a block, and all else is on disk.
+"""Hops by blocks of nodes, for graphs that no worker can map: each block sends every other block the sums
+over its nodes that are neighbours there. Nothing is held but a block, and all else is on disk.
 
 A row of the tables here is a part of what a block needs, in the order in which it needs it.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from ._arrow import PIECES, Array, batches_of, by_number, matrix, numbers, piece, rows_of
-from ._graph import PARTITION, Prepared
+from ._graph import Prepared
 from ._hops import BLOCK, Project
 
 if TYPE_CHECKING:
@@ -47,10 +47,9 @@ class _Block:
 
     number: int = -1
     degrees: Optional[Array] = None
-    x: Optional[Array] = None
-    totals: Optional[Array] = None
+    x: Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    totals: Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     sums: Optional[Array] = None
-    edges: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def through_blocks(
     degrees: Optional[int] = None,
     only: Optional[int] = None,
 ) -> DataFrame:
-    """Polynomials of hops of projected rows as pieces, for `gathered`; the means over neighbours; and the degrees."""
+    """Polynomials of hops of projected rows as pieces, for `gathered`; means over neighbours; the degrees."""
     cut = Cut.of(graph.n_nodes, width + sum(len(each.columns) for each in polynomials))
     edges = _edges(graph, cut)
     state = _first(rows, inputs, project, cut, polynomials, graph)
@@ -139,8 +138,13 @@ def _compact(columns: list[Array], cut: Cut, weighted: bool) -> Iterator[tuple[A
             targets, starts = np.unique(t[part] - c[first] * cut.size, return_index=True)
             weights = w[part].astype(np.float32).tobytes() if weighted else None
             yield (
-                block, EDGES, int(c[first]), targets.astype(np.int32).tobytes(),
-                starts.astype(np.int32).tobytes(), own[part].tobytes(), weights,
+                block,
+                EDGES,
+                int(c[first]),
+                targets.astype(np.int32).tobytes(),
+                starts.astype(np.int32).tobytes(),
+                own[part].tobytes(),
+                weights,
             )
 
 
@@ -196,7 +200,12 @@ def _round(
 
 
 def _sent(
-    batches: Iterator[pa.RecordBatch], cut: Cut, polynomials: list[Polynomial], hop: Optional[int], plain: bool, end: bool
+    batches: Iterator[pa.RecordBatch],
+    cut: Cut,
+    polynomials: list[Polynomial],
+    hop: Optional[int],
+    plain: bool,
+    end: bool,
 ) -> Iterator[tuple[Any, ...]]:
     block = _Block()
     scaled: Optional[Array] = None
@@ -230,12 +239,14 @@ def _add(block: _Block, a: bytes, data: bytes) -> None:
     block.sums[targets] += matrix(data, block.x.shape[1])
 
 
-def _finished(block: _Block, cut: Cut, polynomials: list[Polynomial], hop: Optional[int], plain: bool) -> Array:
+def _finished(
+    block: _Block, cut: Cut, polynomials: list[Polynomial], hop: Optional[int], plain: bool
+) -> Array:
     """The rows after the hop that came in, as the others need them."""
     degrees = block.degrees if block.degrees is not None else np.zeros(cut.rows(block.number))
     if plain:
         return block.x
-    scale = (1.0 / np.sqrt(1.0 + degrees))[:, None]
+    scale: Array = (1.0 / np.sqrt(1.0 + degrees))[:, None]
     if hop is not None:
         sums = block.sums if block.sums is not None else 0.0
         block.x = (scale * (sums + scale * block.x)).astype(np.float32)
@@ -247,7 +258,8 @@ def _finished(block: _Block, cut: Cut, polynomials: list[Polynomial], hop: Optio
             parts.append(own + np.float32(weight) * block.x[:, each.columns] if weight else own)
         block.totals = np.concatenate(parts, axis=1) if parts else block.totals
         block.sums = None
-    return (scale * block.x).astype(np.float32)
+    sent: Array = (scale * block.x).astype(np.float32)
+    return sent
 
 
 def _sums(

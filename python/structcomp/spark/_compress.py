@@ -1,5 +1,5 @@
-"""One pass over the nodes in the order of their clusters: mean rows, the second views of all epochs, sums of halves, and
-the edges between clusters."""
+"""One pass over the nodes in the order of their clusters: mean rows, the second views of all epochs, sums of
+halves, and the edges between clusters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEANS = -2
 #: Numbers of features that are compressed at once.
 AT_ONCE = 4 << 20
 
-#: Some whole clusters: the number of the first, the cluster of every row from 0, rows, and what else there is.
+#: Some whole clusters: the number of the first, the cluster of every row from 0, rows, and which have edges.
 Clusters = tuple[int, Array, Array, Array]
 
 
@@ -31,9 +31,13 @@ def in_order(graph: Prepared, clusters: DataFrame, n_clusters: int, degrees: boo
 
     beside = clusters.select("node", "cluster")
     if degrees:
-        ends = graph.pairs.select(F.col("s").alias("node")).unionByName(graph.pairs.select(F.col("t").alias("node")))
+        ends = graph.pairs.select(F.col("s").alias("node")).unionByName(
+            graph.pairs.select(F.col("t").alias("node"))
+        )
         linked = ends.distinct().withColumn("linked", F.lit(True))
-        beside = beside.join(linked, "node", "left").select("node", "cluster", F.coalesce("linked", F.lit(False)).alias("linked"))
+        beside = beside.join(linked, "node", "left").select(
+            "node", "cluster", F.coalesce("linked", F.lit(False)).alias("linked")
+        )
     else:
         beside = beside.withColumn("linked", F.lit(True))
     place = (F.col("cluster").cast("long") * graph.parts / F.lit(n_clusters)).cast("int")
@@ -66,7 +70,13 @@ def _from_zero(cluster: Array) -> Array:
 
 
 def compressed(
-    graph: Prepared, clusters: DataFrame, n_clusters: int, *, views: int = 0, how: Optional[str] = None, seed: int = 0
+    graph: Prepared,
+    clusters: DataFrame,
+    n_clusters: int,
+    *,
+    views: int = 0,
+    how: Optional[str] = None,
+    seed: int = 0,
 ) -> DataFrame:
     """Mean rows and views as pieces: the block is the first cluster, the tag the epoch."""
     width = graph.n_features
@@ -84,7 +94,9 @@ def _compressed(
         features = Features.dense(np.ascontiguousarray(x), n_threads=1)
         yield piece(first, 0, MEANS, None, compress(features, cluster, n_threads=1))
         for epoch in range(views):
-            rows = drop_member(features, cluster, seed, how=how, epoch=epoch, first_cluster=first, n_threads=1)
+            rows = drop_member(
+                features, cluster, seed, how=how, epoch=epoch, first_cluster=first, n_threads=1
+            )
             yield piece(first, 0, epoch, None, rows)
 
 
@@ -101,7 +113,9 @@ def assembled(pieces: DataFrame, n_clusters: int, width: int) -> dict[int, Array
         own[block.as_py() : block.as_py() + len(part)] = part
         filled[tag.as_py()] = filled.get(tag.as_py(), 0) + len(part)
     if any(count != n_clusters for count in filled.values()):
-        raise RuntimeError(f"rows of {set(filled.values())} clusters came, but there are {n_clusters}; run it again")
+        raise RuntimeError(
+            f"rows of {set(filled.values())} clusters came, but there are {n_clusters}; run it again"
+        )
     return found
 
 
@@ -134,8 +148,8 @@ def halves(
 
 
 def coarse_edges(graph: Prepared, clusters: DataFrame) -> tuple[Array, Array, Array]:
-    """The total weight of the edges between clusters, on the driver, as sorted pairs in both directions; inside a
-    cluster, twice."""
+    """The total weight of the edges between clusters, on the driver, as sorted pairs in both directions;
+    inside a cluster, twice."""
     from pyspark.sql import functions as F
 
     own = clusters.select("node", "cluster")
@@ -143,7 +157,11 @@ def coarse_edges(graph: Prepared, clusters: DataFrame) -> tuple[Array, Array, Ar
     rows = rows.join(own.select(F.col("node").alias("t"), F.col("cluster").alias("b")), "t")
     weights = F.array_sort(F.collect_list(F.col("w").cast("double")))
     weight = F.sum("w").cast("double") if not graph.weighted else _sum(weights)
-    sums = rows.groupBy(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b")).agg(weight.alias("w")).toArrow()
+    sums = (
+        rows.groupBy(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"))
+        .agg(weight.alias("w"))
+        .toArrow()
+    )
     a, b, w = (sums.column(name).to_numpy() for name in ("a", "b", "w"))
     apart = a != b
     a, b, w = (

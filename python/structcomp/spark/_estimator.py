@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Optional
 
-from pyspark.ml.util import Identifiable
+import numpy as np
 
+from .._native import Features, Sketch
 from ._graph import Prepared, prepared
 from ._model import StructCompModel
 from ._params import EstimatorParams, given, with_accessors
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @with_accessors
-class StructComp(EstimatorParams, Identifiable):
+class StructComp(EstimatorParams):
     """Node embeddings of a graph whose vertices and edges are DataFrames.
 
     Every parameter has a getter and a setter, as in pyspark.ml: `StructComp(model="grace").setEpochs(20)`.
@@ -82,11 +84,10 @@ class StructComp(EstimatorParams, Identifiable):
         """
         vertices, edges = tables(vertices, edges)
         settings = self._native_settings()
+        check(settings)
         with Workspace(vertices.sparkSession, self._value("workspace")) as work, told():
             graph = prepared(vertices, edges, self._columns(), work)
             work.bound(4 * graph.n_features)
-            if settings["model"] != "solved":
-                needs_views(settings, graph.n_features)
             return self._fitted(graph, settings)
 
     def _fitted(self, graph: Prepared, settings: dict[str, Any]) -> StructCompModel:
@@ -94,13 +95,26 @@ class StructComp(EstimatorParams, Identifiable):
         n_clusters = self._value("numClusters") or -(-graph.n_nodes // 10)
         method, largest = self.getOrDefault("partitioner"), self._value("maxSize")
         seed = settings["random_state"]
-        clusters, report = clusters_of(graph, n_clusters, seed, method=method, memory=memory, max_size=largest)
+        clusters, report = clusters_of(
+            graph, n_clusters, seed, method=method, memory=memory, max_size=largest
+        )
         fit = solved if settings["model"] == "solved" else trained
-        native, more = fit(graph, clusters, n_clusters, settings, self.getOrDefault("strategy"), memory, tasks)
+        native, more = fit(
+            graph, clusters, n_clusters, settings, self.getOrDefault("strategy"), memory, tasks
+        )
         counts = {"nodes": graph.n_nodes, "edges": graph.n_edges, "features": graph.n_features}
         summary = {**counts, "repairs": graph.report, "clusters": n_clusters, **report, **more}
         model = StructCompModel(native, summary)
-        return self._copyValues(model)
+        self._copyValues(model)
+        return model
+
+
+def check(settings: dict[str, Any]) -> None:
+    """Refuses settings before any work is done."""
+    if settings["model"] == "solved":
+        Sketch(Features.dense(np.eye(4, dtype=np.float32)), 4, json.dumps(settings))
+    else:
+        needs_views(settings, 4)
 
 
 def tables(vertices: Any, edges: Optional[DataFrame]) -> tuple[DataFrame, DataFrame]:

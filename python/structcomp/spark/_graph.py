@@ -49,7 +49,7 @@ class Prepared:
 
     @property
     def parts(self) -> int:
-        """Partitions for the features. Nothing depends on it but the order of sums, so it must not depend on the cluster."""
+        """Partitions for the features. The order of sums depends on it, so the cluster must not decide."""
         return parts_of(self.n_nodes * (4 * self.n_features + 16))
 
     def arcs(self) -> DataFrame:
@@ -126,7 +126,7 @@ def features_of(vertices: DataFrame, name: str) -> Column:
 
 
 def numbered(vertices: DataFrame, columns: Columns, work: Workspace) -> tuple[DataFrame, int, int, str]:
-    """Nodes in the order of a hash of their ids and then of the ids, so that Spark's partitions do not matter."""
+    """Nodes in the order of a hash of their ids, then of the ids: Spark's partitions do not matter."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -185,7 +185,9 @@ def _checked(counts: dict[str, list[Any]], columns: Columns) -> tuple[int, int]:
     if total == 0:
         raise ValueError("there are no vertices")
     if sum(counts["ids"]):
-        raise ValueError(f"{sum(counts['ids'])} vertices have no {columns.id}; leave them out or give them one")
+        raise ValueError(
+            f"{sum(counts['ids'])} vertices have no {columns.id}; leave them out or give them one"
+        )
     if sum(counts["nulls"]):
         raise ValueError(
             f"{columns.features} is null in {sum(counts['nulls'])} of {total} vertices; "
@@ -193,11 +195,13 @@ def _checked(counts: dict[str, list[Any]], columns: Columns) -> tuple[int, int]:
         )
     least, most = min(counts["least"]), max(counts["most"])
     if least != most or most == 0:
-        raise ValueError(f"{columns.features} has from {least} to {most} numbers; all vertices need as many, 1 or more")
+        raise ValueError(
+            f"{columns.features} has from {least} to {most} numbers; all vertices need as many, 1 or more"
+        )
     if sum(counts["bad"]):
         raise ValueError(
-            f"{columns.features} has numbers that are null, NaN or infinite in {sum(counts['bad'])} of {total} "
-            "vertices; fill them"
+            f"{columns.features} has numbers that are null, NaN or infinite in {sum(counts['bad'])} of "
+            f"{total} vertices; fill them"
         )
     if total >= 1 << 31:
         raise ValueError(f"{total} vertices are more than the supported 2^31")
@@ -215,11 +219,18 @@ def joined(
     null = F.col("a").isNull() | F.col("b").isNull()
     wrong = F.col("w").isNull() | F.isnan("w") | (F.col("w") < 0) | (F.col("w") == float("inf"))
     loop = ~null & (F.col("a") == F.col("b"))
-    flags = {"nulls": null, "self_loops": loop, "wrong": wrong, "zero_weights": ~null & ~loop & (F.col("w") == 0)}
+    flags = {
+        "nulls": null,
+        "self_loops": loop,
+        "wrong": wrong,
+        "zero_weights": ~null & ~loop & (F.col("w") == 0),
+    }
     sums = [F.coalesce(F.sum(flag.cast("long")), F.lit(0)).alias(name) for name, flag in flags.items()]
     report = rows.agg(F.count(F.lit(1)).alias("listed"), *sums).toArrow().to_pylist()[0]
     if report.pop("wrong"):
-        raise ValueError(f"{columns.weight} must be 0 or more in every edge, and not null; fill or filter the others")
+        raise ValueError(
+            f"{columns.weight} must be 0 or more in every edge, and not null; fill or filter the others"
+        )
     ids = nodes.select("id", F.col("node").cast("int").alias("node"))
     left = ids.select(F.col("id").alias("a"), F.col("node").alias("u"))
     right = ids.select(F.col("id").alias("b"), F.col("node").alias("v"))

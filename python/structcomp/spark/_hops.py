@@ -1,5 +1,5 @@
-"""Hops by columns: every task has the whole graph, mapped, and some columns of all nodes, so that any number of hops
-needs two shuffles of the rows."""
+"""Hops by columns: every task has the whole graph, mapped, and some columns of all nodes, so that any number
+of hops needs two shuffles of the rows."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ BLOCK = 4096
 #: The number of a chunk without columns, for what is made of the graph alone.
 ALONE = -1
 
-#: What a task makes of a chunk: the graph, the number of the chunk, its first column and its columns of all nodes in;
-#: out, for any number of tags, rows of all nodes.
+#: What a task makes of a chunk: the graph, the number of the chunk, its first column and its columns of all
+#: nodes in; out, for any number of tags, rows of all nodes.
 Work = Callable[[Graph, int, int, Optional[Array]], Iterator[tuple[int, Array]]]
 #: Rows of features in, wider or narrower rows out.
 Project = Callable[[Array], Array]
@@ -76,10 +76,15 @@ def _cut(
 
 
 def through_columns(
-    graph: Prepared, pieces: DataFrame, chunks: Chunks, work: Work, alone: bool = False, only: Optional[int] = None
+    graph: Prepared,
+    pieces: DataFrame,
+    chunks: Chunks,
+    work: Work,
+    alone: bool = False,
+    only: Optional[int] = None,
 ) -> DataFrame:
-    """Hands every chunk to `work`. With `only`, every so many nodes' rows alone come out; with `alone`, there is a chunk
-    without columns too."""
+    """Hands every chunk to `work`. With `only`, the rows of every so many nodes come out; with `alone`, there
+    is a chunk without columns too."""
     from pyspark.sql import functions as F
 
     mapped, count = graph.mapped(), chunks.count
@@ -120,7 +125,9 @@ def _worked(
     if chunk is None:
         return
     if x is not None and filled != mapped.nodes:
-        raise RuntimeError(f"{filled} of {mapped.nodes} rows of columns {chunks.columns(chunk)} came; run it again")
+        raise RuntimeError(
+            f"{filled} of {mapped.nodes} rows of columns {chunks.columns(chunk)} came; run it again"
+        )
     graph, first = mapped.open(), chunk * chunks.each
     for tag, rows in work(graph, chunk, first, x):
         if only is not None:
@@ -130,9 +137,11 @@ def _worked(
             yield piece(start // BLOCK, chunk, tag, None, rows[start : start + BLOCK])
 
 
-def gathered(graph: Prepared, pieces: DataFrame, bytes_per_row: int, finish: Callable[..., Any], schema: str) -> DataFrame:
-    """Puts the pieces of each block of nodes side by side again. `finish` gets the block's first node, its pieces by
-    tag, chunk by chunk, and the ids as an Arrow array, and makes a record batch."""
+def gathered(
+    graph: Prepared, pieces: DataFrame, bytes_per_row: int, finish: Callable[..., Any], schema: str
+) -> DataFrame:
+    """Puts the pieces of each block of nodes side by side again. `finish` gets the block's first node, its
+    pieces by tag, chunk by chunk, and the ids as an Arrow array, and makes a record batch."""
     from pyspark.sql import functions as F
 
     parts = max(4, -(-graph.n_nodes * bytes_per_row // PARTITION))
@@ -162,7 +171,9 @@ def gathered(graph: Prepared, pieces: DataFrame, bytes_per_row: int, finish: Cal
 
 
 def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, dict[int, list[Any]], Any]]:
-    block, found, names = None, {}, None
+    block: Optional[int] = None
+    found: dict[int, list[Any]] = {}
+    names: Any = None
     for batch in batches:
         columns = (batch.column(name) for name in ("block", "tag", "data", "ids"))
         for at, tag, data, ids in zip(*columns):

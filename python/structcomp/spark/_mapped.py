@@ -26,7 +26,7 @@ class MappedGraph:
     weighted: bool
 
     def open(self) -> Graph:
-        """The graph, mapped from a file in the worker's own folder; the first process on a machine makes it."""
+        """The graph, mapped from a file in the worker's own folder; the first process there makes it."""
         folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir()
         path = os.path.join(folder, f"structcomp-{self.run}.scg")
         with open(f"{path}.lock", "w") as lock:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Optional
 
-from pyspark.ml.util import Identifiable
-
 from .._native import Model
 from ._graph import Prepared, prepared
 from ._network import embedded
@@ -20,7 +18,7 @@ WEIGHTS, ABOUT = "model.safetensors", "metadata.json"
 
 
 @with_accessors
-class StructCompModel(StructCompParams, Identifiable):
+class StructCompModel(StructCompParams):
     """A fitted model. It embeds any graph whose vertices have the same features."""
 
     def __init__(self, native: Model, summary: Optional[dict[str, Any]] = None) -> None:
@@ -35,7 +33,9 @@ class StructCompModel(StructCompParams, Identifiable):
         """The columns of the embedding."""
         return self._native.n_outputs
 
-    def transform(self, vertices: Any, edges: Optional[DataFrame] = None, path: Optional[str] = None) -> DataFrame:
+    def transform(
+        self, vertices: Any, edges: Optional[DataFrame] = None, path: Optional[str] = None
+    ) -> DataFrame:
         """Embeds all vertices of a graph.
 
         Parameters
@@ -67,7 +67,9 @@ class StructCompModel(StructCompParams, Identifiable):
     def _check(self, graph: Prepared) -> None:
         wanted = self._native.n_features
         if graph.n_features != wanted:
-            raise ValueError(f"the model takes {wanted} features per vertex, but these have {graph.n_features}")
+            raise ValueError(
+                f"the model takes {wanted} features per vertex, but these have {graph.n_features}"
+            )
 
     def _check_output(self) -> None:
         kind = self.getOrDefault("outputType")
@@ -84,7 +86,9 @@ class StructCompModel(StructCompParams, Identifiable):
         if self.getOrDefault("outputType") == "vector":
             from pyspark.ml.functions import array_to_vector
 
-            return found.select(F.col("id").alias(self.getOrDefault("idCol")), array_to_vector(column).alias(name))
+            return found.select(
+                F.col("id").alias(self.getOrDefault("idCol")), array_to_vector(column).alias(name)
+            )
         # Lance and others read lists of this length as vectors.
         own = column.alias(name, metadata={"arrow.fixed-size-list.size": size})
         return found.select(F.col("id").alias(self.getOrDefault("idCol")), own)
@@ -101,7 +105,10 @@ class StructCompModel(StructCompParams, Identifiable):
         params = {param.name: value for param, value in self._paramMap.items()}
         about = {"class": "structcomp.spark.StructCompModel", "uid": self.uid, "params": params}
         # The weights come last: a folder without them is not a model.
-        for name, contents in ((ABOUT, json.dumps(about, indent=2).encode()), (WEIGHTS, self._native.to_bytes())):
+        for name, contents in (
+            (ABOUT, json.dumps(about, indent=2).encode()),
+            (WEIGHTS, self._native.to_bytes()),
+        ):
             with system.open_output_stream(f"{at}/{name}") as file:
                 file.write(contents)
 
@@ -119,4 +126,5 @@ class StructCompModel(StructCompParams, Identifiable):
         about = json.loads(found[ABOUT])
         model = cls(Model.from_bytes(found[WEIGHTS]))
         model._resetUid(about["uid"])
-        return model._set(**about["params"])
+        model._set(**about["params"])
+        return model

@@ -42,7 +42,9 @@ def output(first: int, names: Any, rows: Array) -> pa.RecordBatch:
     import pyarrow as pa
 
     nodes = pa.array(np.arange(first, first + len(rows), dtype=np.int64))
-    return pa.RecordBatch.from_arrays([nodes, names.field("id"), lists(rows)], names=["node", "id", "features"])
+    return pa.RecordBatch.from_arrays(
+        [nodes, names.field("id"), lists(rows)], names=["node", "id", "features"]
+    )
 
 
 def _solved(model: Model, graph: Prepared, strategy: str, memory: int, tasks: int) -> DataFrame:
@@ -70,7 +72,12 @@ def _solved(model: Model, graph: Prepared, strategy: str, memory: int, tasks: in
         for at, part in enumerate(parts):
             columns = [c - first for c in own[at] if first <= c < last]
             if columns:
-                yield at, signal_rows(of, np.ascontiguousarray(x[:, columns]), json.dumps(part["signal"]), n_threads=1)
+                yield (
+                    at,
+                    signal_rows(
+                        of, np.ascontiguousarray(x[:, columns]), json.dumps(part["signal"]), n_threads=1
+                    ),
+                )
         if last == chunks.width:
             yield SQUARES, x[:, -1:]
             yield DEGREES, np.diff(of.indptr)[:, None].astype(np.float32)
@@ -98,7 +105,9 @@ def _solved(model: Model, graph: Prepared, strategy: str, memory: int, tasks: in
     return gathered(graph, pieces, wide, finish, schema_of(graph))
 
 
-def _by_blocks(graph: Prepared, project: Any, parts: list[Any], own: list[list[int]], width: int) -> DataFrame:
+def _by_blocks(
+    graph: Prepared, project: Any, parts: list[Any], own: list[list[int]], width: int
+) -> DataFrame:
     """The rows of each part that hops make, and the squares beside."""
     polynomials, neighbors = [Polynomial(SQUARES, [1.0], np.array([width - 1]))], None
     for at, part in enumerate(parts):
@@ -129,7 +138,11 @@ def _layers(model: Model, graph: Prepared, strategy: str, memory: int, tasks: in
     for at, layer in enumerate(layers):
         made = run_layer(model, graph, rows, at, layer, strategy, memory, tasks)
         last = at + 1 == len(layers)
-        rows = made if last else graph.work.write(made.select("node", "features"), f"layer-{graph.work.run}-{at}")
+        rows = (
+            made
+            if last
+            else graph.work.write(made.select("node", "features"), f"layer-{graph.work.run}-{at}")
+        )
     return rows
 
 
@@ -187,7 +200,9 @@ def propagated(graph: Prepared, hops: int, strategy: str, memory: int, tasks: in
         weights = json.loads(signal)["hops"]
         pieces = polynomial(graph, graph.nodes, graph.n_features, lambda x: x, graph.n_features, weights)
     else:
-        pieces = through_columns(graph, chunked(graph.nodes, graph.n_features, lambda x: x, chunks), chunks, work)
+        pieces = through_columns(
+            graph, chunked(graph.nodes, graph.n_features, lambda x: x, chunks), chunks, work
+        )
     return gathered(graph, pieces, 8 * graph.n_features, finish, schema_of(graph))
 
 

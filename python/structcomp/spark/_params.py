@@ -25,7 +25,7 @@ def _param(name: str, doc: str, convert: Any) -> Any:
     return Param(Params._dummy(), name, doc, convert)
 
 
-class StructCompParams(Params):
+class StructCompParams(Params):  # type: ignore[misc, unused-ignore]
     """What the estimator and the model share."""
 
     idCol = _param("idCol", "column of the vertices: their ids, of any type", TEXT)
@@ -34,11 +34,13 @@ class StructCompParams(Params):
     dstCol = _param("dstCol", "column of the edges: the id at the other end", TEXT)
     weightCol = _param("weightCol", "column of the edges: their weights; without it, all are 1", TEXT)
     outputCol = _param("outputCol", "column of the result: the embedding", TEXT)
-    outputType = _param("outputType", "'array' for array<float>, 'vector' for the estimators of pyspark.ml", TEXT)
+    outputType = _param(
+        "outputType", "'array' for array<float>, 'vector' for the estimators of pyspark.ml", TEXT
+    )
     strategy = _param(
         "strategy",
-        "how messages pass: 'columns' maps the graph in every worker, 'blocks' needs nothing but disk, 'auto' takes "
-        "columns where the graph and a column fit into memory",
+        "how messages pass: 'columns' maps the graph in every worker, 'blocks' needs nothing but disk; "
+        "'auto' takes columns where the graph and a column fit into memory",
         TEXT,
     )
     workspace = _param("workspace", "folder that driver and workers can write; needed on a cluster", TEXT)
@@ -59,9 +61,14 @@ class StructCompParams(Params):
         )
 
     def _columns(self) -> Columns:
-        weight = self._value("weightCol")
-        names = (self.getOrDefault(name) for name in ("idCol", "featuresCol", "srcCol", "dstCol"))
-        return Columns(*names, weight=weight)
+        names = {
+            "id": "idCol",
+            "features": "featuresCol",
+            "src": "srcCol",
+            "dst": "dstCol",
+            "weight": "weightCol",
+        }
+        return Columns(**{field: self._value(name) for field, name in names.items()})
 
     def _value(self, name: str) -> Any:
         return self.getOrDefault(name) if self.isDefined(name) else None
@@ -78,7 +85,7 @@ class EstimatorParams(StructCompParams):
     maxSize = _param("maxSize", "the largest cluster; by default a tenth above the average", WHOLE)
     partitioner = _param(
         "partitioner",
-        "'worker': one worker splits the whole graph; 'propagation': all do; 'auto': the first where memory allows",
+        "'worker': one worker splits the whole graph; 'propagation': all do; 'auto': one where memory allows",
         TEXT,
     )
     width = _param("width", "solved model: the most columns of the embedding", WHOLE)
@@ -88,7 +95,9 @@ class EstimatorParams(StructCompParams):
     learningRate = _param("learningRate", "trained models: step of the optimiser", NUMBER)
     weightDecay = _param("weightDecay", "trained models: weight decay of the optimiser", NUMBER)
     seed = _param("seed", "seed of every random choice", WHOLE)
-    settings = _param("settings", "other settings by their names in structcomp.StructComp, as a dict", _settings)
+    settings = _param(
+        "settings", "other settings by their names in structcomp.StructComp, as a dict", _settings
+    )
 
     def _set_defaults(self) -> None:
         super()._set_defaults()
@@ -104,9 +113,13 @@ class EstimatorParams(StructCompParams):
         taken = sorted(set(others) & (set(given) | {"n_clusters", "max_size", "partitioner"}))
         if taken:
             raise ValueError(f"set {', '.join(taken)} by the parameter of that name, not in settings")
-        elsewhere = sorted(set(others) & {"feature_norm", "mode", "stand_in", "stand_in_width", "per_component", "refine"})
+        elsewhere = sorted(
+            set(others) & {"feature_norm", "mode", "stand_in", "stand_in_width", "per_component", "refine"}
+        )
         if elsewhere:
-            raise ValueError(f"{', '.join(elsewhere)} cannot be set on Spark; scale features by pyspark.ml.feature")
+            raise ValueError(
+                f"{', '.join(elsewhere)} cannot be set on Spark; scale features by pyspark.ml.feature"
+            )
         return given | others
 
 
@@ -125,7 +138,9 @@ def with_accessors(of: type[Any]) -> type[Any]:
         for prefix, function in (("get", get), ("set", put)):
             if not hasattr(of, prefix + own):
                 function.__name__ = prefix + own
-                function.__doc__ = f"{'The value of' if prefix == 'get' else 'Sets'} `{name}`: {getattr(of, name).doc}."
+                function.__doc__ = (
+                    f"{'The value of' if prefix == 'get' else 'Sets'} `{name}`: {getattr(of, name).doc}."
+                )
                 setattr(of, prefix + own, function)
     return of
 

@@ -1,5 +1,5 @@
-"""Clusters of a graph: rounds of size-capped label propagation shrink it until the driver can cut it into parts, and
-every part is split into its share of the clusters by a worker."""
+"""Clusters of a graph: rounds of size-capped label propagation shrink it until the driver can cut it into
+parts, and every part is split into its share of the clusters by a worker."""
 
 from __future__ import annotations
 
@@ -98,13 +98,17 @@ def shares(sizes: list[int], total: int, cap: int) -> list[int]:
         up = found.sum() < total
         room = found < np.array(sizes) if up else found > least
         if not room.any():
-            raise ValueError(f"{total} clusters of at most {cap} nodes cannot be shared between parts; raise maxSize")
+            raise ValueError(
+                f"{total} clusters of at most {cap} nodes cannot be shared between parts; raise maxSize"
+            )
         want = np.where(room, exact - found if up else found - exact, -np.inf)
         found[int(np.argmax(want))] += 1 if up else -1
     return [int(share) for share in found]
 
 
-def _contracted(graph: Prepared, parts: int, wanted: int, seed: int) -> tuple[DataFrame, DataFrame, dict[str, Any]]:
+def _contracted(
+    graph: Prepared, parts: int, wanted: int, seed: int
+) -> tuple[DataFrame, DataFrame, dict[str, Any]]:
     """Rounds of label propagation: the label of every node, and the edges between labels with their sizes."""
     from pyspark.sql import functions as F
 
@@ -138,13 +142,18 @@ def _moves(edges: DataFrame, most: int, key: int) -> DataFrame:
         return F.xxhash64(*columns, F.lit(key))
 
     ends = ("s", "t", "a", "b"), ("t", "s", "b", "a")
-    ways = [edges.select(*(F.col(old).alias(new) for old, new in zip(way, ("u", "v", "a", "b"))), "w") for way in ends]
+    ways = [
+        edges.select(*(F.col(old).alias(new) for old, new in zip(way, ("u", "v", "a", "b"))), "w")
+        for way in ends
+    ]
     arcs = ways[0].unionByName(ways[1])
     leads = F.pmod(mixed("v"), F.lit(LEADERS)) == 0
     follows = F.pmod(mixed("u"), F.lit(LEADERS)) != 0
     arcs = arcs.filter(leads & follows & (F.col("a") + F.col("b") <= most))
     score = F.col("w") / F.sqrt(F.col("a").cast("double") * F.col("b"))
-    best = arcs.groupBy("u").agg(F.max(F.struct(score.alias("score"), mixed("u", "v").alias("tie"), "v", "a", "b")).alias("best"))
+    best = arcs.groupBy("u").agg(
+        F.max(F.struct(score.alias("score"), mixed("u", "v").alias("tie"), "v", "a", "b")).alias("best")
+    )
     best = best.select("u", "best.*")
     order = Window.partitionBy("v").orderBy(F.desc("score"), "tie", "u")
     running = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -167,7 +176,9 @@ def _merged(edges: DataFrame, moves: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     for end, size in (("s", "a"), ("t", "b")):
-        own = moves.select(F.col("label").alias(end), F.col("leader").alias("to"), F.col("size").alias("grown"))
+        own = moves.select(
+            F.col("label").alias(end), F.col("leader").alias("to"), F.col("size").alias("grown")
+        )
         rest = [name for name in ("s", "t", "a", "b", "w") if name not in (end, size)]
         new = [F.coalesce("to", end).alias(end), F.coalesce("grown", size).alias(size)]
         edges = edges.join(own, end, "left").select(*new, *rest)
@@ -177,10 +188,15 @@ def _merged(edges: DataFrame, moves: DataFrame) -> DataFrame:
         return F.when(turned, F.col(a)).otherwise(F.col(b))
 
     between = edges.filter("s != t").select(
-        either("s", "t").alias("s"), either("t", "s").alias("t"), either("a", "b").alias("a"),
-        either("b", "a").alias("b"), "w",
+        either("s", "t").alias("s"),
+        either("t", "s").alias("t"),
+        either("a", "b").alias("a"),
+        either("b", "a").alias("b"),
+        "w",
     )
-    weight = F.aggregate(F.array_sort(F.collect_list("w")), F.lit(0.0).cast("double"), lambda sum_, w: sum_ + w)
+    weight = F.aggregate(
+        F.array_sort(F.collect_list("w")), F.lit(0.0).cast("double"), lambda sum_, w: sum_ + w
+    )
     sums = between.groupBy("s", "t").agg(F.max("a").alias("a"), F.max("b").alias("b"), weight.alias("w"))
     return sums.select("s", "t", "w", "a", "b")
 
@@ -195,7 +211,7 @@ def _cut(graph: Prepared, coarse: DataFrame, parts: int, seed: int) -> DataFrame
     sizes = np.ones(len(labels), np.int64)
     sizes[place] = np.concatenate([a, b])
     if len(labels) <= parts:
-        found = np.arange(len(labels)) % parts
+        found = (np.arange(len(labels)) % parts).astype(np.uint32)
     else:
         of = Graph.from_edges(place[: len(s)], place[len(s) :], w, len(labels))
         found = partition(of, json.dumps({"n_clusters": parts}), seed, node_weights=sizes)
@@ -211,7 +227,9 @@ def _inside(graph: Prepared, placed: DataFrame, quotas: list[int], cap: int, see
     left = placed.select(F.col("node").alias("s"), "part")
     right = placed.select(F.col("node").alias("t"), F.col("part").alias("other"))
     edges = graph.pairs.join(left, "s").join(right, "t").filter("part = other").select("part", "s", "t", "w")
-    own = placed.select("part", F.col("node").alias("s"), F.lit(-1).alias("t"), F.lit(0.0).cast("float").alias("w"))
+    own = placed.select(
+        "part", F.col("node").alias("s"), F.lit(-1).alias("t"), F.lit(0.0).cast("float").alias("w")
+    )
     rows = by_number(edges.unionByName(own), len(quotas), "part")
 
     def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -224,8 +242,8 @@ def _inside(graph: Prepared, placed: DataFrame, quotas: list[int], cap: int, see
         s, t, w = (np.concatenate([numbers(batch.column(at)) for batch in held]) for at in (1, 2, 3))
         nodes = np.sort(s[t < 0])
         inner = t >= 0
-        ends = (np.searchsorted(nodes, side[inner]) for side in (s, t))
-        of = Graph.from_edges(*ends, w[inner], len(nodes))
+        a, b = (np.searchsorted(nodes, side[inner]) for side in (s, t))
+        of = Graph.from_edges(a, b, w[inner], len(nodes))
         found = _split(of, quotas[part], cap, seed, None) + firsts[part]
         yield pa.RecordBatch.from_arrays(
             [pa.array(nodes.astype(np.int64)), pa.array(found.astype(np.int32))], names=["node", "cluster"]

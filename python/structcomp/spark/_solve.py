@@ -1,4 +1,4 @@
-"""The solved model: statistics come from the workers, and the rows of a sample of the nodes; the driver does the rest."""
+"""The solved model: statistics and the rows of a sample come from the workers, the driver does the rest."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from ._network import HOP, chosen
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+    from .._native import _Projection
 
 #: Nodes that stand for all, as when a model is solved on one machine.
 SAMPLE = 16_384
@@ -52,7 +54,11 @@ def solved(
     known = _positions(graph, sketch.n_positions, seed, step) if fits else None
     size, near = axes[0][3].size, rows[NEAR]
     bounds = np.cumsum([size] + [each[3].size for each in axes[1:]])
-    apart = [np.ascontiguousarray(part) for part in np.split(near, bounds[:-1], axis=1)] if len(axes) > 1 else [near]
+    apart = (
+        [np.ascontiguousarray(part) for part in np.split(near, bounds[:-1], axis=1)]
+        if len(axes) > 1
+        else [near]
+    )
     model, solution = sketch.solve(
         sums.tolist(),
         rows[DEGREES][:, 0].astype(int).tolist(),
@@ -82,7 +88,7 @@ def sampled(graph: Prepared, step: int) -> Array:
 
 def _far_rows(
     graph: Prepared,
-    axes: list[tuple[Array, ...]],
+    axes: list[_Projection],
     far: int,
     step: int,
     strategy: str,
@@ -126,7 +132,9 @@ def _far_rows(
             for tag, parts in found.items()
         }
     return {
-        tag: np.ascontiguousarray(np.concatenate([parts[at].reshape(count, -1) for at in sorted(parts)], axis=1))
+        tag: np.ascontiguousarray(
+            np.concatenate([parts[at].reshape(count, -1) for at in sorted(parts)], axis=1)
+        )
         for tag, parts in found.items()
     }
 
@@ -167,5 +175,10 @@ def _positions(graph: Prepared, width: int, seed: int, step: int) -> tuple[str, 
             data = np.ascontiguousarray(rows[::step]).tobytes()
             yield pa.RecordBatch.from_pydict({"note": [note], "data": [data]})
 
-    row = graph.work.spark.range(0, 1, 1, 1).mapInArrow(run, "note string, data binary").toArrow().to_pylist()[0]
+    row = (
+        graph.work.spark.range(0, 1, 1, 1)
+        .mapInArrow(run, "note string, data binary")
+        .toArrow()
+        .to_pylist()[0]
+    )
     return row["note"], np.ascontiguousarray(matrix(row["data"], width))

@@ -22,7 +22,12 @@ class _Settings(EstimatorParams):
 
 
 def propagate(
-    vertices: Any, edges: Optional[DataFrame] = None, *, hops: int = 2, path: Optional[str] = None, **params: Any
+    vertices: Any,
+    edges: Optional[DataFrame] = None,
+    *,
+    hops: int = 2,
+    path: Optional[str] = None,
+    **params: Any,
 ) -> DataFrame:
     """The features after some hops of the GCN operator; parameters are those of `StructComp`."""
     from ._estimator import tables, told
@@ -64,4 +69,6 @@ def kept(own: EstimatorParams, work: Workspace, rows: DataFrame, path: Optional[
     from pyspark.sql import functions as F
 
     found = work.keep(rows, path, own._value("workspace"))
-    return found.select(F.col("id").alias(own.getOrDefault("idCol")), F.col(name).alias(own.getOrDefault("outputCol")))
+    return found.select(
+        F.col("id").alias(own.getOrDefault("idCol")), F.col(name).alias(own.getOrDefault("outputCol"))
+    )

@@ -52,17 +52,25 @@ def trained(
 
 
 def needs_views(settings: dict[str, Any], width: int) -> bool:
-    """Whether a model compares two views of the clusters: found out on four rows, which also refuses models that cannot
-    be trained on clusters made elsewhere before any work is done."""
+    """Whether a model compares two views of the clusters: found out on four rows, which also refuses models
+    that cannot be trained on clusters made elsewhere, before any work is done."""
     x = np.random.default_rng(0).normal(size=(4, width)).astype(np.float32)
-    ring = np.array([0, 1, 2, 3, 0]), np.array([1, 2, 3, 0, 2]), np.ones(5)
-    pairs = [np.concatenate(ends) for ends in ((ring[0], ring[1]), (ring[1], ring[0]), (ring[2], ring[2]))]
-    order = np.lexsort((pairs[1], pairs[0]))
-    counts = _counts(*(part[order] for part in pairs), 4)
+    # A ring of four.
+    a, b = np.repeat(np.arange(4), 2), np.array([1, 3, 0, 2, 1, 3, 0, 2])
+    counts = _counts(a, b, np.ones(8), 4)
     tiny = {**settings, "epochs": 1, "batch": None, "negatives": None, "positives": None, "roots": None}
     try:
-        known = {"n_nodes": 4, "graph": "", "ids": "numbers"}
-        train_given(Features.dense(x), counts, [1] * 4, [], json.dumps(tiny), n_threads=1, **known)
+        train_given(
+            Features.dense(x),
+            counts,
+            [1] * 4,
+            [],
+            json.dumps(tiny),
+            n_nodes=4,
+            graph="",
+            ids="numbers",
+            n_threads=1,
+        )
     except ValueError as error:
         if "views of 0 epochs" in str(error):
             return True
@@ -82,9 +90,13 @@ def _with_statistics(model: Model, graph: Prepared, strategy: str, memory: int, 
     layers = json.loads(model.layers())
     for at, layer in enumerate(layers):
         if layer["norm"]:
-            model = model.with_statistics(at, *_moments(model, graph, rows, at, layer, strategy, memory, tasks))
+            model = model.with_statistics(
+                at, *_moments(model, graph, rows, at, layer, strategy, memory, tasks)
+            )
         if at + 1 < len(layers):
-            made = run_layer(model, graph, rows, at, layer, strategy, memory, tasks).select("node", "features")
+            made = run_layer(model, graph, rows, at, layer, strategy, memory, tasks).select(
+                "node", "features"
+            )
             rows = graph.work.write(made, f"statistics-{at}")
     return model
 
@@ -117,7 +129,9 @@ def _moments(
     return moments(pieces, layer["outputs"], chunks, graph.n_nodes, strategy == "blocks")
 
 
-def moments(pieces: DataFrame, width: int, chunks: Chunks, nodes: int, whole: bool) -> tuple[list[float], list[float]]:
+def moments(
+    pieces: DataFrame, width: int, chunks: Chunks, nodes: int, whole: bool
+) -> tuple[list[float], list[float]]:
     """Means and variances of columns, from sums of pieces in the order of their blocks."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
