@@ -7,7 +7,7 @@ A row of the tables here is a part of what a block needs, in the order in which 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
@@ -27,9 +27,9 @@ RESULT = 9
 ROW = "block int, kind int, source int, a binary, b binary, c binary, data binary"
 NAMES = ["block", "kind", "source", "a", "b", "c", "data"]
 #: Bytes of a block's rows.
-HELD = 16 << 20
-#: Edges whose ends are gathered at once.
-AT_ONCE = 1 << 16
+HELD = 64 << 20
+#: Edges whose ends are gathered at once: their rows fit into a processor's cache.
+AT_ONCE = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,10 @@ class _Block:
 
     number: int = -1
     degrees: Optional[Array] = None
-    x: Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    totals: Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    sums: Optional[Array] = None
+    #: The sums of what all blocks have sent so far, its own at first.
+    x: Optional[Array] = None
+    totals: Optional[Array] = None
+    placed: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,51 @@ class Cut:
         return min(self.size, self.nodes - block * self.size)
 
 
+@dataclass(frozen=True)
+class Round:
+    """What a round does with what came in: which hop it is, of how many, and what is added up."""
+
+    cut: Cut
+    polynomials: list[Polynomial]
+    width: int
+    hop: int
+    last: int
+    #: Sums over neighbours alone, without degrees and own rows.
+    plain: bool = False
+
+    def kept(self, hop: int) -> list[Polynomial]:
+        """Those that have begun by a hop and are not simply the last rows."""
+        begun = (each for each in self.polynomials if any(each.weights[: hop + 1]))
+        return [each for each in begun if not self.is_last(each)]
+
+    def is_last(self, each: Polynomial) -> bool:
+        return len(each.weights) == self.last + 1 and each.weights[-1] == 1 and not any(each.weights[:-1])
+
+    def finished(self, block: _Block) -> Array:
+        """The rows after the hop that came in; totals are brought up to it."""
+        x, degrees = block.x, block.degrees
+        assert x is not None and degrees is not None
+        if self.hop and not self.plain:
+            x = (x * _scale(degrees)).astype(np.float32)
+        before, first = {}, 0
+        for each in self.kept(self.hop - 1) if self.hop else []:
+            assert block.totals is not None
+            before[each.tag] = block.totals[:, first : first + len(each.columns)]
+            first += len(each.columns)
+        parts = []
+        for each in self.kept(self.hop):
+            weight = each.weights[self.hop] if self.hop < len(each.weights) else 0.0
+            own = np.float32(weight) * x[:, each.columns]
+            parts.append(own + before[each.tag] if each.tag in before else own)
+        block.totals = np.concatenate(parts, axis=1) if parts else np.zeros((len(x), 0), np.float32)
+        return np.asarray(x, dtype=np.float32)
+
+
+def _scale(degrees: Array) -> Array:
+    scale: Array = (1.0 / np.sqrt(1.0 + degrees))[:, None]
+    return scale
+
+
 def through_blocks(
     graph: Prepared,
     rows: DataFrame,
@@ -84,22 +130,23 @@ def through_blocks(
     only: Optional[int] = None,
 ) -> DataFrame:
     """Polynomials of hops of projected rows as pieces, for `gathered`; means over neighbours; the degrees."""
-    cut = Cut.of(graph.n_nodes, width + sum(len(each.columns) for each in polynomials))
+    cut = Cut.of(graph.n_nodes, width)
     edges = _edges(graph, cut)
-    state = _first(rows, inputs, project, cut, polynomials, graph)
     work, last = graph.work, max([len(each.weights) for each in polynomials] + [1]) - 1
+    first = _first(rows, inputs, project, cut)
     found = []
-    if neighbors is not None or last > 2:
-        state = work.write(state, f"{work.fresh('state')}")
     if neighbors is not None:
-        near = _round(_round(state, edges, cut, [], None, True), edges, cut, [], None, True, end=True)
-        found.append(_pieces(near, cut, [neighbors], None, only, sums=True))
+        first = work.write(first, work.fresh("rows"))
+        plain = [Round(cut, [neighbors], width, hop, 1, plain=True) for hop in range(2)]
+        near = _round(_round(first, edges, plain[0]), edges, plain[1])
+        found.append(_pieces(near, plain[1], None, only))
+    state = first
     for hop in range(last + 1):
-        at = hop if hop else None
-        state = _round(state, edges, cut, polynomials, at, False, end=hop == last)
-        if last > 2 and hop % 2 == 1:
+        own = Round(cut, polynomials, width, hop, last)
+        state = _round(state, edges, own)
+        if hop % 2 == 1 and hop < last:
             state = work.write(state, work.fresh("state"))
-    found.append(_pieces(state, cut, polynomials, degrees, only))
+    found.append(_pieces(state, own, degrees, only))
     made = found[0]
     return made if len(found) == 1 else made.unionByName(found[1])
 
@@ -107,6 +154,9 @@ def through_blocks(
 def _edges(graph: Prepared, cut: Cut) -> DataFrame:
     """The degrees of each block's nodes, and its edges by the block at the other end."""
     from pyspark.sql import functions as F
+
+    if cut.size in graph.blocks:
+        return graph.blocks[cut.size]
 
     def block(end: str) -> Any:
         return F.floor(F.col(end) / F.lit(cut.size)).cast("int")
@@ -122,7 +172,8 @@ def _edges(graph: Prepared, cut: Cut) -> DataFrame:
             yield from _bounded(_compact(columns, cut, weighted))
 
     made = rows.mapInArrow(run, ROW)
-    return graph.work.write(made, graph.work.fresh("edges"))
+    graph.blocks[cut.size] = graph.work.write(made, graph.work.fresh("edges"))
+    return graph.blocks[cut.size]
 
 
 def _compact(columns: list[Array], cut: Cut, weighted: bool) -> Iterator[tuple[Any, ...]]:
@@ -148,123 +199,113 @@ def _compact(columns: list[Array], cut: Cut, weighted: bool) -> Iterator[tuple[A
             )
 
 
-def _first(
-    rows: DataFrame, inputs: int, project: Project, cut: Cut, polynomials: list[Polynomial], graph: Prepared
-) -> DataFrame:
-    """The projected rows of each block, and the totals before any hop."""
-    from pyspark.sql import functions as F
-
-    place = F.floor(F.col("node") / F.lit(cut.size)).cast("int")
-    placed = by_number(rows.select("node", "features").withColumn("b", place), cut.count, "b")
-    placed = placed.sortWithinPartitions("node").select("node", "features")
+def _first(rows: DataFrame, inputs: int, project: Project, cut: Cut) -> DataFrame:
+    """The projected rows, block by block."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        made, start = [], -1
         for batch in batches:
-            if batch.num_rows:
-                start = numbers(batch.column(0))[0] if start < 0 else start
-                made.append(project(rows_of(batch.column(1), inputs)))
-        if made:
-            x = np.concatenate(made)
-            block = int(start) // cut.size
-            if len(x) != cut.rows(block):
-                raise RuntimeError(f"{len(x)} of {cut.rows(block)} rows of block {block} came; run it again")
-            totals = [np.float32(each.weights[0]) * x[:, each.columns] for each in polynomials]
-            yield from _bounded(iter([_own(block, x, totals)]))
+            nodes = numbers(batch.column(0))
+            if not len(nodes):
+                continue
+            made = project(rows_of(batch.column(1), inputs))
+            for block in np.unique(nodes // cut.size):
+                own = np.flatnonzero(nodes // cut.size == block)
+                place = (nodes[own] - block * cut.size).astype(np.int32).tobytes()
+                data = np.ascontiguousarray(made[own], dtype=np.float32).tobytes()
+                yield from _bounded(iter([(int(block), OWN, int(nodes[own[0]]), place, None, None, data)]))
 
-    return placed.mapInArrow(run, ROW)
-
-
-def _own(block: int, x: Array, totals: list[Array]) -> tuple[Any, ...]:
-    beside = np.concatenate(totals, axis=1) if totals else np.zeros((len(x), 0), np.float32)
-    return block, OWN, -1, None, beside.astype(np.float32).tobytes(), None, x.astype(np.float32).tobytes()
+    return rows.select("node", "features").mapInArrow(run, ROW)
 
 
-def _round(
-    state: DataFrame,
-    edges: DataFrame,
-    cut: Cut,
-    polynomials: list[Polynomial],
-    hop: Optional[int],
-    plain: bool,
-    end: bool = False,
-) -> DataFrame:
-    """Adds up the sums that came, and sends those of the next hop. `plain` sums know nothing of degrees."""
-    rows = by_number(state.unionByName(edges), cut.count, "block")
+def _round(state: DataFrame, edges: DataFrame, own: Round) -> DataFrame:
+    """Adds up what came, and sends what others need for the next hop."""
+    rows = by_number(state.unionByName(edges), own.cut.count, "block")
     rows = rows.sortWithinPartitions("block", "kind", "source")
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _bounded(_sent(batches, cut, polynomials, hop, plain, end))
+        return _bounded(_sent(batches, own))
 
     return rows.mapInArrow(run, ROW)
 
 
-def _sent(
-    batches: Iterator[pa.RecordBatch],
-    cut: Cut,
-    polynomials: list[Polynomial],
-    hop: Optional[int],
-    plain: bool,
-    end: bool,
-) -> Iterator[tuple[Any, ...]]:
+def _sent(batches: Iterator[pa.RecordBatch], own: Round) -> Iterator[tuple[Any, ...]]:
     block = _Block()
-    scaled: Optional[Array] = None
+    x: Optional[Array] = None
+    kept: Optional[Array] = None
     for number, kind, source, a, b, c, data in _rows(batches):
         block.number = number
-        count = cut.rows(number)
         if kind == DEGREES:
             block.degrees = np.frombuffer(a, np.float64)
         elif kind == OWN:
-            block.x = matrix(data, len(data) // (4 * count))
-            block.totals = np.frombuffer(b, np.float32).reshape(count, -1)
+            _place(block, own, a, b, data)
         elif kind == SUMS:
-            _add(block, a, data)
-        elif not end:
-            scaled = _finished(block, cut, polynomials, hop, plain) if scaled is None else scaled
-            yield _sums(number, source, scaled, a, b, c, data)
+            _add(block, own, a, data)
+        elif own.hop < own.last:
+            if x is None or kept is None:
+                x, kept = _ready(block, own)
+            sums = _sums(x, b, c, data)
+            if source == number:
+                kept[np.frombuffer(a, np.int32)] += sums
+            else:
+                yield source, SUMS, number, bytes(a), None, None, sums.tobytes()
     if block.number >= 0:
-        if scaled is None:
-            _finished(block, cut, polynomials, hop, plain)
-        degrees = block.degrees if block.degrees is not None else np.zeros(cut.rows(block.number))
-        _, kind, source, *rest = _own(block.number, block.x, [block.totals])
-        kind = RESULT if end else kind
-        sums = None if block.sums is None or not plain else block.sums.astype(np.float32).tobytes()
-        yield block.number, kind, source, degrees.tobytes(), rest[1], sums, rest[3]
+        yield _left(block, own, kept)
 
 
-def _add(block: _Block, a: bytes, data: bytes) -> None:
-    if block.sums is None:
-        block.sums = np.zeros(block.x.shape)
+def _place(block: _Block, own: Round, a: Optional[Any], b: Optional[Any], data: Any) -> None:
+    """A part of the first rows, or a block's own sums."""
+    count = own.cut.rows(block.number)
+    if block.degrees is None:
+        block.degrees = np.zeros(count)
+    if block.x is None:
+        block.x = np.zeros((count, own.width))
+    rows = matrix(data, own.width)
+    where = slice(None) if a is None else np.frombuffer(a, np.int32)
+    block.x[where] = rows
+    block.placed += len(rows)
+    if b is not None:
+        block.totals = np.frombuffer(b, np.float32).reshape(count, -1)
+
+
+def _add(block: _Block, own: Round, a: Any, data: Any) -> None:
+    if block.x is None:
+        raise RuntimeError(f"the rows of block {block.number} are missing; run it again")
     targets = np.frombuffer(a, np.int32)
-    block.sums[targets] += matrix(data, block.x.shape[1])
+    block.x[targets] += matrix(data, own.width)
 
 
-def _finished(
-    block: _Block, cut: Cut, polynomials: list[Polynomial], hop: Optional[int], plain: bool
-) -> Array:
-    """The rows after the hop that came in, as the others need them."""
-    degrees = block.degrees if block.degrees is not None else np.zeros(cut.rows(block.number))
-    if plain:
-        return block.x
-    scale: Array = (1.0 / np.sqrt(1.0 + degrees))[:, None]
-    if hop is not None:
-        sums = block.sums if block.sums is not None else 0.0
-        block.x = (scale * (sums + scale * block.x)).astype(np.float32)
-        parts, first = [], 0
-        for each in polynomials:
-            own = block.totals[:, first : first + len(each.columns)]
-            first += len(each.columns)
-            weight = each.weights[hop] if hop < len(each.weights) else 0.0
-            parts.append(own + np.float32(weight) * block.x[:, each.columns] if weight else own)
-        block.totals = np.concatenate(parts, axis=1) if parts else block.totals
-        block.sums = None
-    sent: Array = (scale * block.x).astype(np.float32)
-    return sent
+def _ready(block: _Block, own: Round) -> tuple[Array, Array]:
+    """The rows as others need them, and what the block keeps for itself."""
+    x = own.finished(block)
+    if own.plain:
+        return x, np.zeros(x.shape)
+    scaled = (x * _scale(np.asarray(block.degrees))).astype(np.float32)
+    return scaled, scaled.astype(np.float64)
 
 
-def _sums(
-    number: int, target: int, x: Array, a: bytes, b: bytes, c: bytes, data: Optional[bytes]
-) -> tuple[Any, ...]:
+def _left(block: _Block, own: Round, kept: Optional[Array]) -> tuple[Any, ...]:
+    """What the block has in the end, or keeps for the next round."""
+    end = own.hop == own.last
+    if block.placed != own.cut.rows(block.number):
+        raise RuntimeError(f"{block.placed} rows of block {block.number} came; run it again")
+    if end:
+        rows = own.finished(block)
+    else:
+        rows = _ready(block, own)[1] if kept is None else kept
+    totals = np.asarray(block.totals, dtype=np.float32).tobytes()
+    degrees = np.asarray(block.degrees).tobytes() if end else None
+    return (
+        block.number,
+        RESULT if end else OWN,
+        -1,
+        None,
+        totals,
+        degrees,
+        np.ascontiguousarray(rows, dtype=np.float32).tobytes(),
+    )
+
+
+def _sums(x: Array, b: Any, c: Any, data: Optional[Any]) -> Array:
     """The sums over a block's nodes for the nodes of another."""
     starts, sources = np.frombuffer(b, np.int32), np.frombuffer(c, np.int32)
     weights = None if data is None else np.frombuffer(data, np.float32)
@@ -279,56 +320,53 @@ def _sums(
             rows = rows * weights[part, None]
         np.add.reduceat(rows, starts[first:last] - starts[first], axis=0, out=out[first:last])
         first = last
-    return target, SUMS, number, bytes(a), None, None, out.tobytes()
+    return out
 
 
-def _pieces(
-    state: DataFrame,
-    cut: Cut,
-    polynomials: list[Polynomial],
-    degrees: Optional[int],
-    only: Optional[int],
-    sums: bool = False,
-) -> DataFrame:
+def _pieces(state: DataFrame, own: Round, degrees: Optional[int], only: Optional[int]) -> DataFrame:
     """What blocks hold in the end, by tag."""
-    from pyspark.sql import functions as F
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return batches_of(_parts(batches, cut, polynomials, degrees, only, sums))
+        return batches_of(_parts(batches, own, degrees, only))
 
-    return state.filter(F.col("kind") == RESULT).mapInArrow(run, PIECES)
+    return state.mapInArrow(run, PIECES)
 
 
 def _parts(
-    batches: Iterator[pa.RecordBatch],
-    cut: Cut,
-    polynomials: list[Polynomial],
-    degrees: Optional[int],
-    only: Optional[int],
-    sums: bool,
+    batches: Iterator[pa.RecordBatch], own: Round, degrees: Optional[int], only: Optional[int]
 ) -> Iterator[tuple[Any, ...]]:
-    for number, _, _, a, b, c, data in _rows(batches):
-        count, found = cut.rows(number), np.frombuffer(a, np.float64)
-        made: list[tuple[int, Array]] = []
-        if sums:
-            near = np.zeros(len(data) // 4, np.float32) if c is None else np.frombuffer(c, np.float32)
-            near = near.reshape(count, -1)[:, polynomials[0].columns]
-            inverse = np.divide(1.0, found, out=np.zeros(count), where=found > 0)
-            made.append((polynomials[0].tag, (near * inverse[:, None]).astype(np.float32)))
-        else:
-            totals, first = np.frombuffer(b, np.float32).reshape(count, -1), 0
-            for each in polynomials:
-                made.append((each.tag, totals[:, first : first + len(each.columns)]))
-                first += len(each.columns)
-        if degrees is not None:
-            made.append((degrees, found[:, None].astype(np.float32)))
-        start = number * cut.size
-        for tag, rows in made:
+    for number, _, _, _, b, c, data in _rows(batches):
+        count, found = own.cut.rows(number), np.frombuffer(c, np.float64)
+        start = number * own.cut.size
+        for tag, rows in _tagged(own, count, found, b, data):
             if only is not None:
                 yield piece(start, number, tag, None, rows[-start % only :: only])
                 continue
             for at in range(0, count, BLOCK):
                 yield piece((start + at) // BLOCK, 0, tag, None, rows[at : at + BLOCK])
+        if degrees is not None:
+            rows = found[:, None].astype(np.float32)
+            if only is not None:
+                yield piece(start, number, degrees, None, rows[-start % only :: only])
+                continue
+            for at in range(0, count, BLOCK):
+                yield piece((start + at) // BLOCK, 0, degrees, None, rows[at : at + BLOCK])
+
+
+def _tagged(own: Round, count: int, degrees: Array, b: Any, data: Any) -> Iterator[tuple[int, Array]]:
+    x = matrix(data, own.width)
+    if own.plain:
+        each = own.polynomials[0]
+        inverse = np.divide(1.0, degrees, out=np.zeros(count), where=degrees > 0)
+        yield each.tag, (x[:, each.columns] * inverse[:, None]).astype(np.float32)
+        return
+    totals, first = np.frombuffer(b, np.float32).reshape(count, -1), 0
+    for each in own.kept(own.hop):
+        yield each.tag, totals[:, first : first + len(each.columns)]
+        first += len(each.columns)
+    for each in own.polynomials:
+        if own.is_last(each):
+            yield each.tag, x[:, each.columns]
 
 
 def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional
 
 from ._arrow import by_number
@@ -46,6 +46,8 @@ class Prepared:
     report: dict[str, int]
     weighted: bool
     _mapped: Optional[MappedGraph] = None
+    #: Tables of edges between blocks, by the size of blocks.
+    blocks: dict[int, DataFrame] = field(default_factory=dict)
 
     @property
     def parts(self) -> int:
