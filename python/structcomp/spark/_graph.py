@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Optional
 
-from ._arrow import by_number
+import numpy as np
+
+from ._arrow import by_number, numbers
 from ._mapped import MappedGraph
 from ._storage import Workspace
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
 #: Nodes are numbered by these many hashes of their ids, and within a hash by the order of the ids.
 HASHES = 4096
+#: What is counted of the vertices.
+NAMES = ["h", "rows", "ids", "nulls", "bad", "least", "most"]
+SCANNED = "h int, rows long, ids long, nulls long, bad long, least long, most long"
 #: Bytes of features or of edges in a partition.
 PARTITION = 32 << 20
 
@@ -134,7 +141,7 @@ def numbered(vertices: DataFrame, columns: Columns, work: Workspace) -> tuple[Da
 
     rows = vertices.select(F.col(columns.id).alias("id"), features_of(vertices, columns.features).alias("x"))
     rows = rows.withColumn("h", F.pmod(F.xxhash64("id"), F.lit(HASHES)).cast("int"))
-    counts = rows.groupBy("h").agg(*_checks()).toArrow().to_pydict()
+    counts = _scanned(rows)
     n_nodes, width = _checked(counts, columns)
     firsts: dict[int, int] = {}
     total = 0
@@ -163,27 +170,46 @@ def numbered(vertices: DataFrame, columns: Columns, work: Workspace) -> tuple[Da
     return nodes.drop("again"), n_nodes, width, kind
 
 
-def _checks() -> list[Any]:
+def _scanned(rows: DataFrame) -> dict[str, list[Any]]:
+    """How many vertices have each hash, and what is wrong with them."""
     from pyspark.sql import functions as F
 
-    def odd(value: Column) -> Column:
-        return value.isNull() | F.isnan(value) | (F.abs(value) == float("inf"))
+    found = rows.select("h", F.col("id").isNull().alias("null"), "x").mapInArrow(_scan, SCANNED)
+    sums = [F.sum(name).alias(name) for name in ("rows", "ids", "nulls", "bad")]
+    ends = [F.min("least").alias("least"), F.max("most").alias("most")]
+    counts: dict[str, list[Any]] = found.groupBy("h").agg(*sums, *ends).toArrow().to_pydict()
+    return counts
 
-    # The sum tells of most rows that all is well, and is fast.
-    suspicious = F.aggregate("x", F.lit(0.0).cast("double"), lambda sum_, value: sum_ + value * 0)
-    bad = F.when(suspicious.isNull() | F.isnan(suspicious), F.exists("x", odd)).otherwise(F.lit(False))
-    return [
-        F.count(F.lit(1)).alias("rows"),
-        F.sum(F.col("id").isNull().cast("long")).alias("ids"),
-        F.sum(F.col("x").isNull().cast("long")).alias("nulls"),
-        F.min(F.size("x")).alias("least"),
-        F.max(F.size("x")).alias("most"),
-        F.sum((F.col("x").isNotNull() & bad).cast("long")).alias("bad"),
-    ]
+
+def _scan(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        counts = np.bincount(numbers(batch.column(0)), minlength=HASHES)
+        hashes = np.flatnonzero(counts)
+        x = batch.column(2)
+        lengths, values = pc.list_value_length(x), x.flatten()
+        bad = 0
+        if values.null_count or not np.isfinite(numbers(values)).all():
+            odd = ~np.isfinite(numbers(values.fill_null(float("nan"))))
+            bad = len(np.unique(numbers(pc.list_parent_indices(x))[odd]))
+        told = {"ids": pc.sum(batch.column(1)).as_py() or 0, "nulls": x.null_count, "bad": bad}
+        told |= {"least": pc.min(lengths).as_py(), "most": pc.max(lengths).as_py()}
+        columns: dict[str, list[Any]] = {"h": hashes.tolist(), "rows": counts[hashes].tolist()}
+        # Once for the batch: with its first hash.
+        columns |= {name: [value] + [None] * (len(hashes) - 1) for name, value in told.items()}
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(columns[name], pa.int32() if name == "h" else pa.int64()) for name in NAMES],
+            names=NAMES,
+        )
 
 
 def _checked(counts: dict[str, list[Any]], columns: Columns) -> tuple[int, int]:
     total = sum(counts["rows"])
+    counts = {name: [value for value in counts[name] if value is not None] for name in NAMES}
     if total == 0:
         raise ValueError("there are no vertices")
     if sum(counts["ids"]):
@@ -195,7 +221,7 @@ def _checked(counts: dict[str, list[Any]], columns: Columns) -> tuple[int, int]:
             f"{columns.features} is null in {sum(counts['nulls'])} of {total} vertices; "
             "fill them, for example with zeros, or leave these vertices out"
         )
-    least, most = min(counts["least"]), max(counts["most"])
+    least, most = min(counts["least"], default=0), max(counts["most"], default=0)
     if least != most or most == 0:
         raise ValueError(
             f"{columns.features} has from {least} to {most} numbers; all vertices need as many, 1 or more"

@@ -110,7 +110,7 @@ class EstimatorParams(StructCompParams):
         given = {"model": self.getOrDefault("model"), "random_state": self.getOrDefault("seed")}
         given |= {native: self.getOrDefault(name) for name, native in names.items() if self.isSet(name)}
         others: dict[str, Any] = self._value("settings") or {}
-        taken = sorted(set(others) & (set(given) | {"n_clusters", "max_size", "partitioner"}))
+        taken = sorted(set(others) & {*names.values(), *given, "n_clusters", "max_size", "partitioner"})
         if taken:
             raise ValueError(f"set {', '.join(taken)} by the parameter of that name, not in settings")
         elsewhere = sorted(
