@@ -29,15 +29,15 @@ from pyspark.sql import SparkSession
 from structcomp.spark import StructComp, propagate
 from structcomp.spark._arrow import lists
 
-NODES = 20_000
+NODES = 8_000
 KILLS = int(os.environ.get("STRUCTCOMP_SPARK_KILLS", "10"))
 
 
 @pytest.fixture(scope="module")
 def data():
-    """20,000 nodes with 32 dense features, synthetic."""
+    """8,000 nodes with 32 dense features, synthetic."""
     features = {"kind": "gaussian", "width": 32}
-    return structcomp.generate(nodes=NODES, edges=100_000, classes=5, features=features)
+    return structcomp.generate(nodes=NODES, edges=40_000, classes=5, features=features)
 
 
 def session(master, **settings):
