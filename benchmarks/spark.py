@@ -1,9 +1,9 @@
 """structcomp.spark next to the library on one machine, and next to plain Spark SQL.
 
     python benchmarks/spark.py stages synthetic-arxiv        # hops, clusters, compression; cold and warm
-    python benchmarks/spark.py sizes                         # shuffled bytes and times at three sizes, synthetic
-    python benchmarks/spark.py accuracy debian pubmed        # the default model, three seeds
-    python benchmarks/spark.py kills                         # executors killed in the middle of ten fits
+    python benchmarks/spark.py sizes                         # shuffled bytes and times at four sizes, synthetic
+    python benchmarks/spark.py accuracy debian pubmed        # the default model, SEEDS seeds (3)
+    python benchmarks/spark.py sql                           # plain Spark SQL on a tenth of the first graph, synthetic
 
 Needs `pip install 'structcomp[spark]' scikit-learn` and Java 17. Datasets are looked for in ../shared/data.
 """
@@ -27,6 +27,7 @@ from structcomp import _native
 from structcomp._features import as_features
 from structcomp.spark import StructComp
 from structcomp.spark._arrow import lists
+from structcomp.spark._blocks import Cut
 from structcomp.spark._compress import assembled, coarse_edges, compressed
 from structcomp.spark._graph import Columns, prepared
 from structcomp.spark._network import propagated
@@ -189,6 +190,16 @@ def of_clusters(spark, graph, same, x) -> None:
     timed("A_c", lambda: coarse_edges(graph, found), 2, spark)
 
 
+def formula(graph, strategy: str, hops: int) -> float:
+    """Megabytes that docs/spark.md says are shuffled."""
+    nodes, once = graph.n_nodes, 4e-6 * graph.n_nodes * graph.n_features
+    if strategy == "columns":
+        return 2 * once
+    count = Cut.of(nodes, graph.n_features).count
+    met = 1 - np.exp(-2 * graph.n_edges / (nodes * count))
+    return once * (2 + hops * (1 + (count - 1) * met)) + 16e-6 * graph.n_edges * (hops + 1)
+
+
 def sizes(_: list[str]) -> None:
     """Shuffled bytes and times, next to the formula of docs/spark.md; and four times the edges."""
     spark = session()
@@ -199,11 +210,10 @@ def sizes(_: list[str]) -> None:
             graph = prepared(vertices, ends, Columns(), work)
             graph.mapped()
             print(f"{graph.n_nodes} nodes, {graph.n_edges} edges, 64 features (synthetic)")
-            formula = 2 * 4 * graph.n_nodes * graph.n_features / 1e6
             for strategy in ("columns", "blocks"):
                 rows = propagated(graph, 2, strategy, MEMORY, TASKS)
                 timed(f"  two hops by {strategy}", lambda rows=rows: noop(rows), 3, spark)
-            print(f"  the formula for columns: {formula:.0f} MB")
+                print(f"    by the formula: {formula(graph, strategy, 2):.0f} MB", flush=True)
 
 
 def sql(names: list[str]) -> None:
@@ -222,12 +232,13 @@ def sql(names: list[str]) -> None:
 
 def accuracy(names: list[str]) -> None:
     spark = session()
+    seeds = int(os.environ.get("SEEDS", "3"))
     for name in names:
         data = load(name)
         with Workspace(spark, None) as work:
             vertices, edges = tables(spark, data, f"{work.path}/tables")
             both = {"native": [], "worker": [], "propagation": []}
-            for seed in range(3):
+            for seed in range(seeds):
                 start = time.perf_counter()
                 native = structcomp.StructComp(random_state=seed).fit_transform(data)
                 print(f"{name}, seed {seed}: native {time.perf_counter() - start:.1f} s", flush=True)
