@@ -16,6 +16,7 @@ mod model;
 mod names;
 mod neighbors;
 mod pieces;
+mod projection;
 mod reproduce;
 mod settings;
 mod stages;

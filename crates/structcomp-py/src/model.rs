@@ -4,7 +4,7 @@ use crate::arrays::{Whole, matrix};
 use crate::errors::{raise, wrong};
 use crate::features::Features;
 use crate::graph::Graph;
-use crate::pieces;
+use crate::projection::arrays;
 use crate::settings::parameters;
 use crate::stages::clusters_of;
 use crate::workers::work;
@@ -151,7 +151,7 @@ impl Model {
 
     /// The axes of a solved model: shift, factor, basis, mean.
     fn projection<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pieces::arrays(py, self.inner.projection().map_err(raise)?)?.into_pyobject(py)?.into_any())
+        Ok(arrays(py, self.inner.projection().map_err(raise)?)?.into_pyobject(py)?.into_any())
     }
 
     /// The parts of a solved model: their signals and columns, as JSON.

@@ -5,6 +5,7 @@ use crate::errors::{raise, wrong};
 use crate::features::Features;
 use crate::graph::Graph;
 use crate::model::Model;
+use crate::projection::{Arrays, arrays};
 use crate::settings;
 use crate::stages::clusters_of;
 use crate::workers::work;
@@ -15,21 +16,6 @@ use std::sync::Mutex;
 use structcomp::graph::Repairs;
 use structcomp::pipeline::pieces;
 use structcomp::{Csr, Dense, NodeIds, Seed};
-
-/// A projection as arrays: shift, factor, basis with a row per feature, mean.
-type Arrays<'py> = (
-    Bound<'py, PyArray1<f32>>,
-    Bound<'py, PyArray1<f32>>,
-    Bound<'py, PyArray2<f32>>,
-    Bound<'py, PyArray1<f32>>,
-);
-
-pub(crate) fn arrays<'py>(py: Python<'py>, of: &pieces::Projection) -> PyResult<Arrays<'py>> {
-    let [shift, factor, basis, mean] = of.arrays();
-    let basis = Dense::new(shift.len(), mean.len(), basis.to_vec()).map_err(raise)?;
-    let one = |values| PyArray1::from_slice(py, values);
-    Ok((one(shift), one(factor), matrix(py, basis)?, one(mean)))
-}
 
 /// Rows of features on the axes of a projection, and the squared length of each.
 #[pyfunction]
@@ -213,7 +199,7 @@ impl Sketch {
             Some((note, rows)) => Some((note.clone(), rows.as_slice()?.to_vec())),
             None => None,
         };
-        let beside = pieces::Beside {
+        let gathered = pieces::Gathered {
             reliable: pieces::shares_of(&sums).map_err(raise)?,
             degrees,
             near: near?.to_vec(),
@@ -224,7 +210,7 @@ impl Sketch {
             positions,
         };
         let on = pieces::Elsewhere { nodes: n_nodes, graph, ids, clusters: n_clusters };
-        let fitted = work(py, n_threads, || self.settings.solve_sketch(sketch, beside, n_edges > 0, &on))?;
+        let fitted = work(py, n_threads, || self.settings.solve_sketch(sketch, gathered, n_edges > 0, &on))?;
         let solution = serde_json::to_string(&fitted.solution).map_err(|error| wrong(error.to_string()))?;
         Ok((fitted.into(), solution))
     }

@@ -25,7 +25,7 @@ use correlation::significance;
 use prediction::Prediction;
 use principal::axes_of;
 pub(crate) use principal::{axes, covariance};
-pub use sketch::{Beside, Sketch};
+pub use sketch::{Gathered, Sketch};
 
 use crate::encoder::{Filtered, Part, Projected, Projection, Signal, block, inverse_root};
 use crate::graph::Hops;
@@ -161,7 +161,7 @@ pub(crate) fn solve(
     drop(x);
 
     let told = Prediction::of(compressed.source(), graph, &sample, seed)?;
-    let known = Known { reliable, dimensions, told, edges: graph.edges() > 0, nodes: graph.nodes() };
+    let known = Facts { reliable, dimensions, told, edges: graph.edges() > 0, nodes: graph.nodes() };
     known.assembled(settings, projection, candidates, &sample)
 }
 
@@ -177,7 +177,7 @@ fn check_varies(own: &Candidate) -> Result<()> {
 }
 
 /// What is known of a graph besides the candidates.
-struct Known {
+struct Facts {
     reliable: Vec<f64>,
     dimensions: f64,
     told: Prediction,
@@ -186,7 +186,7 @@ struct Known {
     nodes: usize,
 }
 
-impl Known {
+impl Facts {
     /// The encoder that candidates and their weights make.
     fn assembled(
         self,

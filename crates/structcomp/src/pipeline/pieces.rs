@@ -3,7 +3,7 @@
 
 pub use crate::compress::Given;
 pub use crate::encoder::Projection;
-pub use crate::solve::{Beside, Sketch, shares_of, sums_of_halves};
+pub use crate::solve::{Gathered, Sketch, shares_of, sums_of_halves};
 
 use super::{Fitted, Seconds, StructComp, TrainedOn, run};
 use crate::encoder::{FittedEncoder, Signal, neighbors};
@@ -77,12 +77,12 @@ impl StructComp {
     pub fn solve_sketch(
         &self,
         sketch: Sketch,
-        beside: Beside,
+        gathered: Gathered,
         edges: bool,
         on: &Elsewhere,
     ) -> Result<Fitted> {
         let columns = sketch.projections()[0].arrays()[0].len();
-        let (filtered, solution) = sketch.solve(beside, edges)?;
+        let (filtered, solution) = sketch.solve(gathered, edges)?;
         let fitted = self.elsewhere(FittedEncoder::Filters(filtered), columns, on)?;
         Ok(Fitted { solution: Some(solution), ..fitted })
     }

@@ -2,7 +2,7 @@
 
 use super::prediction::Halves;
 use super::{
-    Candidate, HOPS, Known, OWN, POSITIONS, Prediction, SMOOTH, Sample, Solution, axes, check_varies,
+    Candidate, Facts, HOPS, OWN, POSITIONS, Prediction, SMOOTH, Sample, Solution, axes, check_varies,
     effective_dimensions, within,
 };
 use crate::encoder::{Filtered, Projected, Projection, Signal};
@@ -21,7 +21,7 @@ pub struct Sketch {
 }
 
 /// What is known of all nodes, and of the neighbourhoods of the sampled ones.
-pub struct Beside {
+pub struct Gathered {
     /// How well two halves of a cluster agree on each axis.
     pub reliable: Vec<f64>,
     /// Neighbours of each sampled node.
@@ -76,13 +76,13 @@ impl Sketch {
     }
 
     /// The model, from what is known besides.
-    pub fn solve(self, beside: Beside, edges: bool) -> Result<(Filtered, Solution)> {
+    pub fn solve(self, gathered: Gathered, edges: bool) -> Result<(Filtered, Solution)> {
         let Self { settings, nodes, x, main, halves } = self;
         let size = main.columns();
         let rows = Projected::new(&x, &main);
-        let sample = Sample::known(&beside.degrees);
-        let count = beside.degrees.len();
-        let wanted = [(&beside.near, size), (&beside.two, size)];
+        let sample = Sample::known(&gathered.degrees);
+        let count = gathered.degrees.len();
+        let wanted = [(&gathered.near, size), (&gathered.two, size)];
         if x.rows() != count || wanted.iter().any(|(rows, width)| rows.len() != count * width) {
             return Err(Error::Input("the sampled rows do not fit together".into()));
         }
@@ -93,10 +93,10 @@ impl Sketch {
         };
         let first = new(Signal::Hops(Hops::none()), rows.columns(&own));
         check_varies(&first)?;
-        let few = beside.last.len() / count.max(1);
-        let dimensions = effective_dimensions(&sample.connected(&beside.last, few), few);
-        let positioned = beside.positions.is_some();
-        let positions = match beside.positions {
+        let few = gathered.last.len() / count.max(1);
+        let dimensions = effective_dimensions(&sample.connected(&gathered.last, few), few);
+        let positioned = gathered.positions.is_some();
+        let positions = match gathered.positions {
             Some((stand_in, rows)) => {
                 let stand_in: FittedStandIn = serde_json::from_str(&stand_in)
                     .map_err(|error| Error::Input(format!("positions: {error}")))?;
@@ -109,17 +109,17 @@ impl Sketch {
             let what = "there are no positions in this graph; give them the weight 0";
             return Err(Error::Input(what.into()));
         }
-        let sizes = sizes(&rows.squares, &beside.degrees);
+        let sizes = sizes(&rows.squares, &gathered.degrees);
         let candidates = [
             first,
-            new(Signal::Neighbors, beside.near),
-            new(Signal::Hops(Hops::power(2)), beside.two),
-            new(Signal::Hops(Hops::ssgc(HOPS, OWN)), beside.smooth),
+            new(Signal::Neighbors, gathered.near),
+            new(Signal::Hops(Hops::power(2)), gathered.two),
+            new(Signal::Hops(Hops::ssgc(HOPS, OWN)), gathered.smooth),
             positions,
             new(sizes.0, sizes.1).to_unit_variance(),
         ];
-        let told = told(&x, &halves, &beside.halves, &sample);
-        let known = Known { reliable: beside.reliable, dimensions, told, edges, nodes };
+        let told = told(&x, &halves, &gathered.halves, &sample);
+        let known = Facts { reliable: gathered.reliable, dimensions, told, edges, nodes };
         known.assembled(&settings, main.clone(), candidates, &sample)
     }
 }
