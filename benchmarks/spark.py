@@ -227,6 +227,7 @@ def sql(names: list[str]) -> None:
         for strategy in ("columns", "blocks"):
             rows = propagated(graph, 2, strategy, MEMORY, TASKS)
             timed(f"two hops by {strategy}", lambda rows=rows: noop(rows), 3, spark)
+            print(f"  by the formula: {formula(graph, strategy, 2):.0f} MB", flush=True)
         timed("two hops by plain Spark SQL", lambda: by_sql(graph, 2), 2, spark)
 
 
