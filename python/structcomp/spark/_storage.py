@@ -49,7 +49,12 @@ class Workspace:
     def __exit__(self, *exc: object) -> None:
         for name, value in self._before.items():
             self.spark.conf.unset(name) if value is None else self.spark.conf.set(name, value)
-        self.remove()
+        try:
+            self.remove()
+        except Exception:
+            # What went wrong before says more.
+            if exc[0] is None:
+                raise
 
     def bound(self, bytes_per_row: int) -> None:
         """Rows that are handed to Python at once: 20 MB of them."""
