@@ -17,6 +17,8 @@ use structcomp::graph::Repairs;
 use structcomp::pipeline::pieces;
 use structcomp::{Csr, Dense, NodeIds, Seed};
 
+type RowsAndSquares<'py> = (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f64>>);
+
 /// Rows of features on the axes of a projection, and the squared length of each.
 #[pyfunction]
 #[pyo3(signature = (features, shift, factor, basis, mean, *, n_threads=None))]
@@ -28,7 +30,7 @@ pub(crate) fn project<'py>(
     basis: PyReadonlyArray2<'py, f32>,
     mean: PyReadonlyArray1<'py, f32>,
     n_threads: Option<i64>,
-) -> PyResult<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f64>>)> {
+) -> PyResult<RowsAndSquares<'py>> {
     let [shift, factor, mean] = [&shift, &factor, &mean].map(|part| part.to_vec());
     let basis = basis.as_slice()?.to_vec();
     let projection = pieces::Projection::of_arrays(shift?, factor?, basis, mean?).map_err(raise)?;

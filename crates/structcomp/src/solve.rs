@@ -118,7 +118,7 @@ impl Candidate {
         Self { signal, rows, mean, variance, scale: vec![1.0; size] }
     }
 
-    fn to_unit_variance(mut self) -> Self {
+    fn with_unit_variance(mut self) -> Self {
         self.scale = self.variance.iter().map(|&variance| f64::from(inverse_root(variance))).collect();
         self
     }
@@ -299,7 +299,7 @@ fn candidates(graph: &Graph, x: &Projected, sample: &Sample, seed: Seed) -> Resu
     let squares: f64 = x.squares.iter().sum();
     let signal = Signal::Sizes { mean: squares / x.squares.len().max(1) as f64 };
     let found = sample.rows(&signal.rows(graph, x, &[0, 1])?, 2);
-    let sizes = plain(signal, found, 2).to_unit_variance();
+    let sizes = plain(signal, found, 2).with_unit_variance();
     Ok(([own, near, two, smooth, positions, sizes], dimensions))
 }
 

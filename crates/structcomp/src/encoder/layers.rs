@@ -47,7 +47,7 @@ impl Encoder {
     /// What follows the linear map and the hops of a layer.
     pub(crate) fn finish_layer(&self, layer: usize, rows: &mut [f32]) -> Result<()> {
         let view = self.layer(layer)?;
-        if rows.len() % view.layer.outputs.max(1) != 0 {
+        if !rows.len().is_multiple_of(view.layer.outputs.max(1)) {
             return Err(Error::Input("the rows are not those of the layer".into()));
         }
         view.finish().apply(rows);

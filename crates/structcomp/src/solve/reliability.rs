@@ -40,7 +40,7 @@ pub fn sums_of_halves(
     seed: Seed,
 ) -> Result<Vec<f64>> {
     let nodes = partition.nodes();
-    if connected.len() != nodes || nodes == 0 || rows.len() % nodes != 0 {
+    if connected.len() != nodes || nodes == 0 || !rows.len().is_multiple_of(nodes) {
         return Err(Error::Input(format!("the rows and degrees are not those of {nodes} nodes")));
     }
     let connected = |node: u32| connected[node as usize];

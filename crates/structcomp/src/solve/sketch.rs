@@ -116,7 +116,7 @@ impl Sketch {
             new(Signal::Hops(Hops::power(2)), gathered.two),
             new(Signal::Hops(Hops::ssgc(HOPS, OWN)), gathered.smooth),
             positions,
-            new(sizes.0, sizes.1).to_unit_variance(),
+            new(sizes.0, sizes.1).with_unit_variance(),
         ];
         let told = told(&x, &halves, &gathered.halves, &sample);
         let known = Facts { reliable: gathered.reliable, dimensions, told, edges, nodes };
