@@ -1,0 +1,409 @@
+//! One GPU: its memory, and how kernels and products are started on it. The driver and cuBLAS are looked for at run
+//! time; where one is missing or too old, that is an error in words.
+//!
+//! The unsafe code in this file is the only one of this engine. All of it hands work to the driver, which touches the
+//! GPU's memory alone: a wrong argument ends in an error of the driver, and harms nothing of this process.
+
+use crate::device::Precision;
+use crate::guard::caught;
+use crate::memory::human_bytes;
+use crate::{Error, Result};
+use cudarc::cublas::{CudaBlas, result::gemm_ex, sys as blas};
+use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaGraph, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError,
+    LaunchConfig, PushKernelArg, ValidAsZeroBits, sys,
+};
+use cudarc::nvrtc::Ptx;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{Arc, OnceLock};
+
+/// What `kernels.cu` became; see `scripts/kernels.py`.
+pub(super) const KERNELS: &[u8] = include_bytes!("kernels.fatbin");
+
+/// Bytes that cuBLAS may use beside the operands.
+pub(super) const WORKSPACE: usize = 32 << 20;
+
+/// The oldest GPUs that the kernels are compiled for, by compute capability.
+const OLDEST: (i32, i32) = (8, 0);
+
+pub(super) struct Gpu {
+    stream: Arc<CudaStream>,
+    functions: HashMap<&'static str, CudaFunction>,
+    blas: CudaBlas,
+    /// What cuBLAS works in, which must live as long as it does.
+    _workspace: CudaSlice<u8>,
+    precision: Precision,
+    name: String,
+}
+
+impl Gpu {
+    /// The first GPU, ready to work.
+    pub(super) fn open(precision: Precision) -> Result<Self> {
+        // The bindings panic where a function is missing from an old library.
+        caught(|| Self::opened(precision)).unwrap_or_else(|| {
+            Err(refused(
+                "the NVIDIA driver or cuBLAS is too old or damaged; update the driver, or use the CPU",
+            ))
+        })
+    }
+
+    fn opened(precision: Precision) -> Result<Self> {
+        let context = context()?;
+        let capability = context.compute_capability().map_err(failed)?;
+        let name = context.name().map_err(failed)?;
+        if capability < OLDEST {
+            let (major, minor) = capability;
+            return Err(refused(&format!(
+                "{name} has compute capability {major}.{minor}, but {}.{} is needed",
+                OLDEST.0, OLDEST.1
+            )));
+        }
+        // SAFETY: looks for a library and closes it again.
+        #[allow(unsafe_code)]
+        if !unsafe { blas::is_culib_present() } {
+            return Err(refused(
+                "cuBLAS is not installed; add the folder of libcublas to LD_LIBRARY_PATH, or use the CPU",
+            ));
+        }
+        // SAFETY: all memory is used in the order of one stream, so that nothing needs to be waited for.
+        #[allow(unsafe_code)]
+        unsafe {
+            context.disable_event_tracking();
+        }
+        let stream = context.new_stream().map_err(failed)?;
+        let module = context.load_module(Ptx::from_binary(KERNELS.to_vec())).map_err(|error| {
+            refused(&format!("the driver refuses the kernels ({error}); update it, or use the CPU"))
+        })?;
+        let functions = super::NAMES.iter().map(|&name| Ok((name, module.load_function(name)?)));
+        let functions = functions.collect::<std::result::Result<_, _>>().map_err(failed)?;
+        let blas = CudaBlas::new(stream.clone()).map_err(|error| refused(&format!("cuBLAS: {error}")))?;
+        let workspace = stream.alloc_zeros(WORKSPACE).map_err(failed)?;
+        let start = workspace.device_ptr(&stream).0;
+        // SAFETY: the memory lives as long as the handle, since both are in `Gpu`.
+        #[allow(unsafe_code)]
+        let set = unsafe { blas::cublasSetWorkspace_v2(*blas.handle(), start as *mut c_void, WORKSPACE) };
+        set.result().map_err(|error| refused(&format!("cuBLAS: {error}")))?;
+        Ok(Self { stream, functions, blas, _workspace: workspace, precision, name })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// Fails if so many bytes are more than are free.
+    pub(super) fn check_memory(&self, what: &str, need: u64) -> Result<()> {
+        match self.free_memory()? {
+            free if need <= free => Ok(()),
+            free => Err(refused(&format!(
+                "{what} needs {} of GPU memory, but {} are free on {}",
+                human_bytes(need),
+                human_bytes(free),
+                self.name
+            ))),
+        }
+    }
+
+    pub(super) fn free_memory(&self) -> Result<u64> {
+        let (free, _) = self.stream.context().mem_get_info().map_err(failed)?;
+        Ok(free as u64)
+    }
+
+    /// Memory with zeros.
+    pub(super) fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, len: usize) -> Result<Array<T>> {
+        // The driver has no arrays of nothing.
+        Array::new(self.stream.alloc_zeros(len.max(1)).map_err(failed)?, len, &self.stream)
+    }
+
+    /// A copy of values.
+    pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(&self, values: &[T]) -> Result<Array<T>> {
+        let mut array = self.zeros(values.len())?;
+        self.write(&mut array, values)?;
+        Ok(array)
+    }
+
+    /// Copies values to the start of an array.
+    pub(super) fn write<T: DeviceRepr>(&self, array: &mut Array<T>, values: &[T]) -> Result<()> {
+        if values.len() > array.len {
+            return Err(refused(&format!("{} values for an array of {}", values.len(), array.len)));
+        }
+        match values.is_empty() {
+            true => Ok(()),
+            false => self.stream.memcpy_htod(values, &mut array.memory).map_err(failed),
+        }
+    }
+
+    /// Copies the start of an array back; waits for all work before it.
+    pub(super) fn read<T: DeviceRepr>(&self, array: &Array<T>, into: &mut [T]) -> Result<()> {
+        if into.is_empty() || into.len() > array.len {
+            return Ok(());
+        }
+        self.stream.memcpy_dtoh(&array.memory.slice(..into.len()), into).map_err(failed)?;
+        self.wait()
+    }
+
+    /// All of an array.
+    pub(super) fn download<T: DeviceRepr + Clone + Default>(&self, array: &Array<T>) -> Result<Vec<T>> {
+        let mut values = vec![T::default(); array.len];
+        self.read(array, &mut values)?;
+        Ok(values)
+    }
+
+    pub(super) fn clear<T: DeviceRepr + ValidAsZeroBits>(&self, array: &mut Array<T>) -> Result<()> {
+        self.stream.memset_zeros(&mut array.memory).map_err(failed)
+    }
+
+    /// Waits until all work is done.
+    pub(super) fn wait(&self) -> Result<()> {
+        self.stream.synchronize().map_err(failed)
+    }
+
+    /// Starts a kernel on `blocks` blocks of `threads` threads.
+    pub(super) fn launch(
+        &self,
+        kernel: &'static str,
+        blocks: (usize, usize),
+        threads: (u32, u32),
+        args: &[Arg],
+    ) -> Result<()> {
+        if blocks.0 == 0 || blocks.1 == 0 {
+            return Ok(());
+        }
+        let function = self.functions.get(kernel);
+        let function = function.ok_or_else(|| refused(&format!("there is no kernel {kernel}")))?;
+        let mut launch = self.stream.launch_builder(function);
+        for arg in args {
+            match arg {
+                Arg::At(value) => launch.arg(value),
+                Arg::U32(value) => launch.arg(value),
+                Arg::I32(value) => launch.arg(value),
+                Arg::F32(value) => launch.arg(value),
+                Arg::F64(value) => launch.arg(value),
+            };
+        }
+        let grid_dim = (blocks.0 as u32, blocks.1 as u32, 1);
+        let config = LaunchConfig { grid_dim, block_dim: (threads.0, threads.1, 1), shared_mem_bytes: 0 };
+        // SAFETY: see the top of this file.
+        #[allow(unsafe_code)]
+        unsafe { launch.launch(config) }.map(|_| ()).map_err(failed)
+    }
+
+    /// C = A·B, or C += A·B.
+    pub(super) fn product(&self, c: Matrix, a: Matrix, b: Matrix, add: bool) -> Result<()> {
+        let (rows, inner, cols) = (a.rows, a.cols, b.cols);
+        if b.rows != inner || c.rows != rows || c.cols != cols || !(a.fits() && b.fits() && c.fits()) {
+            return Err(refused(&format!(
+                "a product of {rows} x {inner} x {cols} does not fit its operands"
+            )));
+        }
+        if rows == 0 || cols == 0 {
+            return Ok(());
+        }
+        let (alpha, beta) = (1f32, if add { 1f32 } else { 0f32 });
+        let kind = |matrix: &Matrix| match matrix.half {
+            true => blas::cudaDataType_t::CUDA_R_16F,
+            false => blas::cudaDataType_t::CUDA_R_32F,
+        };
+        let turned = |matrix: &Matrix| match matrix.turned {
+            true => blas::cublasOperation_t::CUBLAS_OP_T,
+            false => blas::cublasOperation_t::CUBLAS_OP_N,
+        };
+        use blas::cublasComputeType_t as Computing;
+        let computing = match self.precision {
+            _ if a.half => Computing::CUBLAS_COMPUTE_32F,
+            Precision::F32 => Computing::CUBLAS_COMPUTE_32F,
+            Precision::Tf32 => Computing::CUBLAS_COMPUTE_32F_FAST_TF32,
+            Precision::Bf16 => Computing::CUBLAS_COMPUTE_32F_FAST_16BF,
+        };
+        // SAFETY: see the top of this file; that the operands are long enough has been checked. To cuBLAS, which
+        // counts by columns, our rows are columns: Cᵀ = Bᵀ·Aᵀ.
+        #[allow(unsafe_code)]
+        let done = unsafe {
+            gemm_ex(
+                *self.blas.handle(),
+                turned(&b),
+                turned(&a),
+                cols as i32,
+                rows as i32,
+                inner as i32,
+                (&raw const alpha).cast(),
+                b.start as *const c_void,
+                kind(&b),
+                b.stride as i32,
+                a.start as *const c_void,
+                kind(&a),
+                a.stride as i32,
+                (&raw const beta).cast(),
+                c.start as *mut c_void,
+                kind(&c),
+                c.stride as i32,
+                computing,
+                blas::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
+            )
+        };
+        done.map_err(|error| refused(&format!("cuBLAS: {error}")))
+    }
+
+    /// Records what is started from here on instead of starting it.
+    pub(super) fn begin_recording(&self) -> Result<()> {
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        self.stream.begin_capture(mode).map_err(failed)
+    }
+
+    /// What was recorded, as one graph that can be started again and again.
+    pub(super) fn end_recording(&self) -> Result<Option<Recorded>> {
+        let graph = self.stream.end_capture(CUgraphInstantiate_flags(0));
+        Ok(graph.map_err(failed)?.map(Recorded))
+    }
+}
+
+/// Work that was recorded.
+pub(super) struct Recorded(CudaGraph);
+
+// SAFETY: a graph may be used from any thread, but from one at a time; it is used by `&mut` of what holds it alone.
+#[allow(unsafe_code)]
+unsafe impl Send for Recorded {}
+
+impl Recorded {
+    pub(super) fn start(&mut self) -> Result<()> {
+        self.0.launch().map_err(failed)
+    }
+}
+
+/// The first GPU. Starting it takes most of a second, so it stays open.
+fn context() -> Result<Arc<CudaContext>> {
+    static OPEN: OnceLock<Arc<CudaContext>> = OnceLock::new();
+    if let Some(open) = OPEN.get() {
+        return Ok(open.clone());
+    }
+    // SAFETY: looks for a library and closes it again.
+    #[allow(unsafe_code)]
+    if !unsafe { sys::is_culib_present() } {
+        return Err(refused("there is no NVIDIA driver on this machine"));
+    }
+    let context = CudaContext::new(0).map_err(|error| match error.0 {
+        sys::CUresult::CUDA_ERROR_NO_DEVICE => refused("there is no NVIDIA GPU on this machine"),
+        _ => refused(&format!("the GPU cannot be started: {error}")),
+    })?;
+    Ok(OPEN.get_or_init(|| context).clone())
+}
+
+/// Numbers on the GPU.
+pub(super) struct Array<T> {
+    memory: CudaSlice<T>,
+    len: usize,
+    start: u64,
+}
+
+impl<T> Array<T> {
+    fn new(memory: CudaSlice<T>, len: usize, stream: &CudaStream) -> Result<Self> {
+        let start = memory.device_ptr(stream).0;
+        Ok(Self { memory, len, start })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Where the number `at` is.
+    pub(super) fn from(&self, at: usize) -> Arg {
+        Arg::At(self.place(at))
+    }
+
+    fn place(&self, at: usize) -> u64 {
+        self.start + (at.min(self.len) * size_of::<T>()) as u64
+    }
+
+    /// Rows of a matrix that start at the number `at`.
+    pub(super) fn matrix(&self, at: usize, rows: usize, cols: usize) -> Matrix {
+        let (start, len) = (self.place(at), self.len - at.min(self.len));
+        Matrix { start, len, rows, cols, stride: cols, turned: false, half: size_of::<T>() == 2 }
+    }
+}
+
+/// A matrix on the GPU, stored by rows.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix {
+    start: u64,
+    /// Numbers from its start to the end of its array.
+    len: usize,
+    rows: usize,
+    cols: usize,
+    stride: usize,
+    /// Whether it is stored by columns.
+    turned: bool,
+    half: bool,
+}
+
+impl Matrix {
+    /// With rows so far apart.
+    pub(super) fn stride(self, stride: usize) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// The transpose.
+    pub(super) fn t(self) -> Self {
+        Self { rows: self.cols, cols: self.rows, turned: !self.turned, ..self }
+    }
+
+    fn fits(&self) -> bool {
+        let (rows, cols) = if self.turned { (self.cols, self.rows) } else { (self.rows, self.cols) };
+        let end = rows.saturating_sub(1).checked_mul(self.stride).and_then(|start| start.checked_add(cols));
+        let countable = [self.rows, self.cols, self.stride].iter().all(|&size| size <= i32::MAX as usize);
+        rows == 0 || (cols <= self.stride && countable && end.is_some_and(|end| end <= self.len))
+    }
+}
+
+/// What a kernel is given.
+#[derive(Clone, Copy)]
+pub(super) enum Arg {
+    At(u64),
+    U32(u32),
+    I32(i32),
+    F32(f32),
+    F64(f64),
+}
+
+impl Arg {
+    pub(super) const NOTHING: Self = Self::At(0);
+}
+
+impl<T> From<&Array<T>> for Arg {
+    fn from(array: &Array<T>) -> Self {
+        Self::At(array.start)
+    }
+}
+
+macro_rules! arg_from {
+    ($($kind:ident $of:ty,)*) => { $(
+        impl From<$of> for Arg {
+            fn from(value: $of) -> Self {
+                Self::$kind(value)
+            }
+        }
+    )* };
+}
+
+arg_from! { U32 u32, I32 i32, F32 f32, F64 f64, At u64, }
+
+/// The arguments of a kernel.
+macro_rules! args {
+    ($($arg:expr),* $(,)?) => { &[$($crate::engine::cuda::gpu::Arg::from($arg)),*] };
+}
+pub(super) use args;
+
+fn failed(error: DriverError) -> Error {
+    match error.0 {
+        sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => refused("the GPU has too little free memory"),
+        _ => refused(&error.to_string()),
+    }
+}
+
+fn refused(what: &str) -> Error {
+    Error::Input(format!("GPU: {what}"))
+}

@@ -1,0 +1,97 @@
+//! How long steps take, as `benchmarks/gpu.py` reports it.
+
+use super::*;
+use std::time::Instant;
+
+/// The median of some runs, in milliseconds.
+fn median(mut run: impl FnMut(usize)) -> f64 {
+    let mut times: Vec<f64> = (0..25)
+        .map(|at| {
+            let started = Instant::now();
+            run(at);
+            1e3 * started.elapsed().as_secs_f64()
+        })
+        .skip(5)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Nodes and clusters of two sizes, with features of 128 numbers.
+const SIZES: [(&str, usize, usize); 2] = [("arxiv", 169_343, 20_000), ("products", 2_449_029, 25_000)];
+
+#[test]
+#[ignore = "needs an NVIDIA GPU, and measures"]
+fn steps_take_so_long() {
+    for (size, nodes, clusters) in SIZES {
+        let (graph, x, partition) = data(nodes, 128, clusters);
+        let compressed = Compressed::new(&x, &partition).unwrap();
+        let inputs = Inputs::Clusters(&compressed);
+        for name in ["grace", "cca-ssg", "sce", "coles"] {
+            for precision in [Precision::F32, Precision::Tf32, Precision::Bf16] {
+                let training = Training { model: Model::named(name).unwrap(), ..Training::default() };
+                let plan = Plan::new(&training, false, 128).unwrap();
+                let sampler = sampler(&plan.sampling, inputs, &graph, SEED).unwrap();
+                let start = Cpu::new(&plan, SEED, 1, None).state().unwrap().clone();
+                let mut cuda = Cuda::new(&plan, inputs, &*sampler, SEED, precision, &start).unwrap();
+                let time = median(|step| drop(cuda.step(&*sampler, step).unwrap()));
+                println!("STEP {size} {name} {} {time:.3} ms", super::super::reach::name(precision));
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU, and measures"]
+fn panels_take_so_long() {
+    let gpu = Gpu::open(Precision::Tf32).unwrap();
+    for rows in [40_000, 50_000] {
+        let z = numbers(rows * 512, 3);
+        for mebibytes in [40, 80, 160, 208, 320, 640] {
+            let mut loss = Contrast::with_panel(&gpu, 0.5, (rows, 512), mebibytes << 20).unwrap();
+            let (on_gpu, outcome) = (gpu.upload(&z).unwrap(), gpu.zeros::<f64>(3).unwrap());
+            let mut gradient = gpu.zeros::<f32>(rows * 512).unwrap();
+            let time = median(|_| {
+                loss.loss(&gpu, &on_gpu, &mut gradient, &outcome).unwrap();
+                gpu.wait().unwrap();
+            });
+            println!("PANEL {rows} rows, {mebibytes} MiB: {time:.3} ms");
+        }
+    }
+}
+
+/// Parts of a step of DropMember and of InfoNCE.
+#[test]
+#[ignore = "needs an NVIDIA GPU, and measures"]
+fn parts_take_so_long() {
+    let gpu = Gpu::open(Precision::Tf32).unwrap();
+    for (size, nodes, clusters) in SIZES {
+        let (_, x, partition) = data(nodes, 128, clusters);
+        let compressed = Compressed::new(&x, &partition).unwrap();
+        let views = ClusterViews::new(&gpu, &compressed, Some(DropMember::Half), SEED).unwrap();
+        let clock = gpu.zeros::<u64>(2).unwrap();
+        let time = median(|_| {
+            views.draw(&gpu, &clock).unwrap();
+            gpu.wait().unwrap();
+        });
+        println!("PART {size} DropMember: {time:.3} ms");
+        let plan =
+            Plan::new(&Training { model: Model::named("grace").unwrap(), ..Training::default() }, false, 128)
+                .unwrap();
+        for precision in [Precision::F32, Precision::Tf32, Precision::Bf16] {
+            let gpu = Gpu::open(precision).unwrap();
+            let layers = GpuLayers::new(&gpu, plan.network.single().unwrap(), 2 * clusters).unwrap();
+            let parameters = gpu.upload(&plan.network.initial(SEED)).unwrap();
+            let (x, gradient) = (
+                gpu.upload(&numbers(2 * clusters * 128, 1)).unwrap(),
+                gpu.zeros::<f32>(parameters.len()).unwrap(),
+            );
+            let time = median(|_| {
+                layers.forward(&gpu, &parameters, &x).unwrap();
+                layers.backward(&gpu, &parameters, &x, &gradient).unwrap();
+                gpu.wait().unwrap();
+            });
+            println!("PART {size} layers {precision:?}: {time:.3} ms");
+        }
+    }
+}
