@@ -10,6 +10,7 @@ mod cuda;
 mod embed;
 
 pub(crate) use cpu::Cpu;
+pub(crate) use embed::EmbedsOn;
 
 use crate::device::{Compute, Device};
 use crate::plan::Plan;
@@ -93,9 +94,12 @@ pub(crate) fn on_gpu(compute: Compute, job: &Job) -> Result<Option<Box<dyn Engin
 pub(crate) fn on_gpu(compute: Compute, _: &Job) -> Result<Option<Box<dyn Engine>>> {
     compute.check()?;
     match compute.device {
-        Device::Cuda => {
-            Err(Error::Input("GPU: this build cannot use one (enable the feature `cuda`)".into()))
-        }
+        Device::Cuda => Err(no_gpu()),
         Device::Auto | Device::Cpu => Ok(None),
     }
+}
+
+#[cfg(not(feature = "cuda"))]
+fn no_gpu() -> Error {
+    Error::Input("GPU: this build cannot use one (enable the feature `cuda`)".into())
 }

@@ -6,6 +6,7 @@
 
 mod contrast;
 mod correlation;
+mod embed;
 mod gpu;
 mod layers;
 mod pairs;
@@ -21,10 +22,11 @@ use crate::sample::{Inputs, Sampler, Views};
 use crate::{Error, Optimizer, Result, Seed};
 use contrast::Contrast;
 use correlation::Correlation;
+pub(super) use embed::GraphEngine;
 use gpu::{Array, Gpu, Recorded, args};
 use layers::GpuLayers;
 use pairs::PairLoss;
-pub(super) use reach::{pays, refusal};
+pub(super) use reach::{embedding_pays, embedding_refusal, pays, refusal};
 use std::sync::OnceLock;
 use views::ClusterViews;
 

@@ -147,6 +147,14 @@ impl Gpu {
         self.wait()
     }
 
+    /// Copies a part of an array back, from the number `at` on.
+    pub(super) fn read_from<T: DeviceRepr>(&self, array: &Array<T>, at: usize, into: &mut [T]) -> Result<()> {
+        let part = array.memory.try_slice(at..at + into.len());
+        let part = part.ok_or_else(|| refused("a part of an array is longer than the array"))?;
+        self.stream.memcpy_dtoh(&part, into).map_err(failed)?;
+        self.wait()
+    }
+
     /// All of an array.
     pub(super) fn download<T: DeviceRepr + Clone + Default>(&self, array: &Array<T>) -> Result<Vec<T>> {
         let mut values = vec![T::default(); array.len];

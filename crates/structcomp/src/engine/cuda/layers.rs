@@ -147,7 +147,7 @@ impl GpuLayers {
 }
 
 /// The number of an activation in the kernels.
-fn kind(activation: Activation) -> i32 {
+pub(super) fn kind(activation: Activation) -> i32 {
     match activation {
         Activation::None => 0,
         Activation::Relu => 1,

@@ -6,11 +6,12 @@ use super::gpu::WORKSPACE;
 use super::layers::GpuLayers;
 use super::pairs::PairLoss;
 use crate::device::{Precision, WORTH_STARTING};
+use crate::encoder::FittedEncoder;
 use crate::model::Model;
-use crate::nn::{Layer, Network};
+use crate::nn::{Layer, LayerView, Network};
 use crate::plan::Plan;
 use crate::sample::{Inputs, Views};
-use crate::{Compressed, Features};
+use crate::{Compressed, Features, Graph};
 
 /// Why training does not run on the GPU, if it does not.
 pub(in crate::engine) fn refusal(plan: &Plan, inputs: Inputs, has_own_loss: bool) -> Option<String> {
@@ -46,6 +47,30 @@ pub(in crate::engine) fn pays(plan: &Plan, inputs: Inputs) -> bool {
     let cost = plan.model.cost();
     let loss = clusters * width * (cost.by_width * width + cost.by_rows * clusters);
     plan.epochs as f64 * (layers + loss) >= WORTH_STARTING
+}
+
+/// Why an encoder does not embed on the GPU, if it does not.
+pub(in crate::engine) fn embedding_refusal(encoder: &FittedEncoder) -> Option<String> {
+    match encoder {
+        FittedEncoder::Layers(encoder) if encoder.is_chain() => None,
+        FittedEncoder::Layers(_) => {
+            Some("two encoders, or hops after the last layer, do not run on the GPU".into())
+        }
+        FittedEncoder::Filters(_) => Some("the solved recipe does not embed on the GPU".into()),
+        FittedEncoder::Zoomed(_) => Some("embedding by GraphZoom does not run on the GPU".into()),
+    }
+}
+
+/// Whether embedding a graph is worth starting a GPU for.
+pub(in crate::engine) fn embedding_pays(encoder: &FittedEncoder, graph: &Graph) -> bool {
+    let FittedEncoder::Layers(encoder) = encoder else { return false };
+    let (nodes, entries) = (graph.nodes() as f64, graph.targets().len() as f64);
+    let of_layer = |view: &LayerView| {
+        let (inputs, outputs) = (view.layer.inputs as f64, view.layer.outputs as f64);
+        2.0 * (nodes * inputs * outputs + entries * view.layer.hops.most() as f64 * inputs.min(outputs))
+    };
+    let operations: f64 = encoder.chains().iter().flatten().map(of_layer).sum();
+    operations >= WORTH_STARTING
 }
 
 /// Bytes of GPU memory that training takes.

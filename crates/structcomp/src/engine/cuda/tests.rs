@@ -263,3 +263,65 @@ fn products_of_all_shapes_are_their_twin_in_f64() {
         );
     }
 }
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn hops_are_the_cpu_s() {
+    use super::embed::GpuGraph;
+    use crate::graph::Hops;
+    let gpu = Gpu::open(Precision::F32).unwrap();
+    let (graph, ..) = data(2000, 4, 10);
+    let weighted = {
+        let (offsets, targets) = (graph.offsets().to_vec(), graph.targets().to_vec());
+        // The same in both directions.
+        let source = |at: usize| offsets.partition_point(|&start| start as usize <= at) - 1;
+        let weight = |at: usize| 0.5 + ((source(at) + targets[at] as usize) % 7) as f32;
+        let weights = (0..targets.len()).map(weight).collect::<Vec<f32>>();
+        Graph::from_csr(offsets.into(), targets.into(), Some(weights.into())).unwrap()
+    };
+    for graph in [&graph, &weighted] {
+        let propagation = crate::Propagation::new(graph, crate::Normalization::Symmetric);
+        let on_gpu = GpuGraph::new(&gpu, graph).unwrap();
+        for width in [3, 128, 200] {
+            let x = numbers(2000 * width, 8);
+            for hops in [Hops::power(1), Hops::power(3), Hops::ssgc(4, 0.05), Hops::own_and_far(2)] {
+                let want = wide(&hops.of_rows(&propagation, &x, width).unwrap());
+                let error = apart(&on_gpu.hops_of(&x, width, &hops, false).unwrap(), &want);
+                assert!(error < 1e-6, "{width} {hops:?}: {error}");
+                let error = apart(&on_gpu.hops_of(&x, width, &hops, true).unwrap(), &want);
+                assert!(error < 2e-3, "{width} {hops:?}: {error} in half precision");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn an_embedding_is_the_cpu_s() {
+    use crate::{Compute, Device, StructComp};
+    let demo = crate::data::Synthetic::named("demo").unwrap().generate(Seed(0)).unwrap();
+    let kinds = [
+        ("grace", None, 1),
+        ("grace", None, 2),
+        ("sce", None, 1),
+        ("sce", Some(crate::EncoderKind::Ssgc), 2),
+    ];
+    for (name, encoder, layers) in kinds {
+        let model = Model::named(name).unwrap();
+        let training = Training { model, encoder, layers, hidden: 64, epochs: 3, ..Training::default() };
+        let mut fitted =
+            StructComp { training, compute: Compute::CPU, ..StructComp::default() }.fit(&demo).unwrap();
+        assert_eq!(
+            (fitted.device.as_deref(), fitted.embeds_on(&demo).unwrap().as_str()),
+            (Some("cpu"), "cpu")
+        );
+        let want = wide(fitted.embed(&demo).unwrap().values());
+        for (precision, most) in [(Precision::F32, 1e-5), (Precision::Tf32, 2e-3), (Precision::Bf16, 1e-2)] {
+            fitted.settings.compute = Compute { device: Device::Cuda, precision };
+            assert!(fitted.embeds_on(&demo).unwrap().contains("NVIDIA"));
+            let error = apart(fitted.embed(&demo).unwrap().values(), &want);
+            println!("embedding by {name}, {layers} layers, {precision:?}: {error:.1e}");
+            assert!(error < most, "{error}");
+        }
+    }
+}

@@ -95,3 +95,37 @@ fn parts_take_so_long() {
         }
     }
 }
+
+/// A graph of the size of ogbn-products: 2.45 million nodes, about 124 million entries, at random or mostly near.
+fn large(near: bool) -> Graph {
+    let (nodes, degree) = (2_449_029u64, 25);
+    let edges: Vec<(u32, u32)> = (0..nodes * degree)
+        .map(|at| {
+            let (u, drawn) = (at / degree, mix(at));
+            let v = if near && drawn % 10 < 9 {
+                (u + 1 + (drawn >> 8) % 100) % nodes
+            } else {
+                (drawn >> 8) % nodes
+            };
+            (u as u32, v as u32)
+        })
+        .filter(|(u, v)| u != v)
+        .collect();
+    Graph::from_edges(nodes as usize, &edges).unwrap()
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU, and measures"]
+fn hops_take_so_long() {
+    use super::super::embed::GpuGraph;
+    let gpu = Gpu::open(Precision::F32).unwrap();
+    for near in [false, true] {
+        let graph = large(near);
+        let on_gpu = GpuGraph::new(&gpu, &graph).unwrap();
+        for half in [false, true] {
+            let time = on_gpu.time_hop(512, half, |run| median(|_| run()));
+            let entries = graph.targets().len();
+            println!("HOP {entries} entries, 512 columns, near {near}, half {half}: {time:.2} ms");
+        }
+    }
+}
