@@ -12,6 +12,7 @@ mod layers;
 mod pairs;
 mod reach;
 #[cfg(test)]
+#[allow(clippy::print_stdout)] // says what was measured
 mod tests;
 mod views;
 
@@ -20,10 +21,10 @@ use crate::model::{Compared, Model};
 use crate::plan::Plan;
 use crate::sample::{Inputs, Sampler, Views};
 use crate::{Error, Optimizer, Result, Seed};
-use contrast::Contrast;
+use contrast::PanelContrast;
 use correlation::Correlation;
-pub(super) use embed::GraphEngine;
-use gpu::{Array, Gpu, Recorded, args};
+pub(crate) use embed::GraphEngine;
+use gpu::{Gpu, GpuArray, Recorded, args};
 use layers::GpuLayers;
 use pairs::PairLoss;
 pub(super) use reach::{embedding_pays, embedding_refusal, pays, refusal};
@@ -77,10 +78,10 @@ pub(super) struct Cuda {
     views: ClusterViews,
     layers: GpuLayers,
     loss: GpuLoss,
-    parameters: Array<f32>,
-    gradient: Array<f32>,
-    mean: Array<f32>,
-    square: Array<f32>,
+    parameters: GpuArray<f32>,
+    gradient: GpuArray<f32>,
+    mean: GpuArray<f32>,
+    square: GpuArray<f32>,
     step: StepState,
     /// A whole step; recorded after the first, in which cuBLAS gets ready.
     recorded: Option<Recorded>,
@@ -94,19 +95,19 @@ pub(super) struct Cuda {
 /// What changes from step to step, on the GPU and here.
 struct StepState {
     /// The step, and the updates before it.
-    clock: Array<u64>,
+    clock: GpuArray<u64>,
     /// Corrections of Adam, and what a gradient is scaled by.
-    scalars: Array<f32>,
+    scalars: GpuArray<f32>,
     /// Parameters that are no numbers any more.
-    lost: Array<u32>,
+    lost: GpuArray<u32>,
     /// The loss, tr(ZᵀMZ), and how many parameters were lost.
-    outcome: Array<f64>,
+    outcome: GpuArray<f64>,
     number: u64,
     updates: u64,
 }
 
 enum GpuLoss {
-    Contrast(Contrast),
+    Contrast(PanelContrast),
     Correlation(Correlation),
     Pairs(PairLoss),
 }
@@ -115,7 +116,7 @@ impl GpuLoss {
     fn new(gpu: &Gpu, plan: &Plan, sampler: &dyn Sampler, rows: usize, seed: Seed) -> Result<Self> {
         let width = plan.network.outputs();
         Ok(match &plan.model {
-            Model::Grace(grace) => Self::Contrast(Contrast::new(gpu, grace.tau, rows, width)?),
+            Model::Grace(grace) => Self::Contrast(PanelContrast::new(gpu, grace.tau, rows, width)?),
             Model::CcaSsg(_) if rows < 4 => {
                 return Err(Error::Input("columns of a single row cannot be standardised".into()));
             }

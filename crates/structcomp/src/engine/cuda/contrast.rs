@@ -3,7 +3,7 @@
 //!
 //! Rows have length one. So in half precision, with sums in `f32`, similarities are as accurate as in TF32.
 
-use super::gpu::{Array, Gpu, Matrix, args};
+use super::gpu::{Gpu, GpuArray, GpuMatrix, args};
 use crate::Result;
 use crate::device::Precision;
 
@@ -16,7 +16,7 @@ const PANEL: usize = 208 << 20;
 /// Below this temperature, half precision would leave too few digits to what is exponentiated.
 const LEAST_TAU: f64 = 0.3;
 
-pub(super) struct Contrast {
+pub(super) struct PanelContrast {
     tau: f64,
     /// Of both views.
     rows: usize,
@@ -24,28 +24,28 @@ pub(super) struct Contrast {
     /// Rows of a panel.
     panel: usize,
     similarities: Similarities,
-    scales: Array<f32>,
+    scales: GpuArray<f32>,
     /// Sums of the tiles of a panel.
-    by_row: Array<f32>,
-    by_col: Array<f32>,
-    sums: Array<f64>,
-    inverses: Array<f32>,
-    terms: Array<f64>,
+    by_row: GpuArray<f32>,
+    by_col: GpuArray<f32>,
+    sums: GpuArray<f64>,
+    inverses: GpuArray<f32>,
+    terms: GpuArray<f64>,
 }
 
 enum Similarities {
-    Single(Array<f32>),
-    Half { rows: Array<u16>, panel: Array<u16> },
+    Single(GpuArray<f32>),
+    Half { rows: GpuArray<u16>, panel: GpuArray<u16> },
 }
 
 /// How much a contrast of so many rows holds.
-struct Sizes {
+struct PanelSizes {
     half: bool,
     panel: usize,
     stride: usize,
 }
 
-impl Sizes {
+impl PanelSizes {
     fn new(precision: Precision, tau: f64, rows: usize, bytes: usize) -> Self {
         let half = precision != Precision::F32 && tau >= LEAST_TAU;
         // Whole vectors of eight numbers.
@@ -60,7 +60,7 @@ impl Sizes {
     }
 }
 
-impl Contrast {
+impl PanelContrast {
     pub(super) fn new(gpu: &Gpu, tau: f64, rows: usize, width: usize) -> Result<Self> {
         Self::with_panel(gpu, tau, (rows, width), PANEL)
     }
@@ -71,7 +71,7 @@ impl Contrast {
         (rows, width): (usize, usize),
         bytes: usize,
     ) -> Result<Self> {
-        let sizes = Sizes::new(gpu.precision(), tau, rows, bytes);
+        let sizes = PanelSizes::new(gpu.precision(), tau, rows, bytes);
         let (by_row, by_col) = sizes.partial(rows);
         let panel = sizes.panel * sizes.stride;
         let similarities = match sizes.half {
@@ -95,7 +95,7 @@ impl Contrast {
 
     /// Bytes that it takes.
     pub(super) fn bytes(precision: Precision, tau: f64, rows: usize, width: usize) -> u64 {
-        let sizes = Sizes::new(precision, tau, rows, PANEL);
+        let sizes = PanelSizes::new(precision, tau, rows, PANEL);
         let (by_row, by_col) = sizes.partial(rows);
         let each = if sizes.half { 2 } else { 4 };
         let halves = if sizes.half { 2 * rows * width } else { 0 };
@@ -106,9 +106,9 @@ impl Contrast {
     pub(super) fn loss(
         &mut self,
         gpu: &Gpu,
-        z: &Array<f32>,
-        gradient: &mut Array<f32>,
-        outcome: &Array<f64>,
+        z: &GpuArray<f32>,
+        gradient: &mut GpuArray<f32>,
+        outcome: &GpuArray<f64>,
     ) -> Result<()> {
         let (rows, cols) = (self.rows as u32, self.width as u32);
         let halves = match &self.similarities {
@@ -148,7 +148,7 @@ impl Contrast {
     }
 
     /// Makes the similarities of a panel's rows with themselves and all later ones; how far apart their rows are.
-    fn similarities(&self, gpu: &Gpu, z: &Array<f32>, start: usize) -> Result<usize> {
+    fn similarities(&self, gpu: &Gpu, z: &GpuArray<f32>, start: usize) -> Result<usize> {
         let (rows, cols) = self.shape(start);
         let (stride, width) = (cols.next_multiple_of(8), self.width);
         let (own, all) = (self.operand(z, start, rows), self.operand(z, start, cols));
@@ -162,7 +162,7 @@ impl Contrast {
     }
 
     /// Rows as they are multiplied.
-    fn operand(&self, z: &Array<f32>, start: usize, rows: usize) -> Matrix {
+    fn operand(&self, z: &GpuArray<f32>, start: usize, rows: usize) -> GpuMatrix {
         match &self.similarities {
             Similarities::Single(_) => z.matrix(start * self.width, rows, self.width),
             Similarities::Half { rows: halves, .. } => halves.matrix(start * self.width, rows, self.width),
@@ -173,7 +173,7 @@ impl Contrast {
         (std::f64::consts::LOG2_E / self.tau) as f32
     }
 
-    fn add_sums(&self, gpu: &Gpu, z: &Array<f32>, start: usize) -> Result<()> {
+    fn add_sums(&self, gpu: &Gpu, z: &GpuArray<f32>, start: usize) -> Result<()> {
         let (rows, cols) = self.shape(start);
         let stride = self.similarities(gpu, z, start)?;
         let tiles = (cols.div_ceil(TILE.1), rows.div_ceil(TILE.0));
@@ -194,8 +194,8 @@ impl Contrast {
     fn add_gradient(
         &self,
         gpu: &Gpu,
-        z: &Array<f32>,
-        gradient: &Array<f32>,
+        z: &GpuArray<f32>,
+        gradient: &GpuArray<f32>,
         start: usize,
         by: f32,
     ) -> Result<()> {
@@ -234,17 +234,17 @@ mod tests {
     fn panels_hold_a_fixed_number_of_bytes() {
         for rows in [2, 542, 40_000, 50_000, 200_000] {
             for precision in [Precision::F32, Precision::Tf32] {
-                let sizes = Sizes::new(precision, 0.5, rows, PANEL);
+                let sizes = PanelSizes::new(precision, 0.5, rows, PANEL);
                 let bytes = sizes.panel * sizes.stride * if sizes.half { 2 } else { 4 };
                 assert!(bytes <= PANEL || sizes.panel == TILE.1, "{rows}: {bytes}");
-                assert!(sizes.panel % TILE.1 == 0 && sizes.half == (precision == Precision::Tf32));
+                assert!(sizes.panel.is_multiple_of(TILE.1) && sizes.half == (precision == Precision::Tf32));
             }
         }
         // A low temperature leaves half precision too few digits.
-        assert!(!Sizes::new(Precision::Bf16, 0.1, 1000, PANEL).half);
+        assert!(!PanelSizes::new(Precision::Bf16, 0.1, 1000, PANEL).half);
         let (fast, strict) = (Precision::Tf32, Precision::F32);
         // At the size of ogbn-products: less than 400 MB.
-        assert!(Contrast::bytes(fast, 0.5, 50_000, 512) < 400 << 20);
-        assert!(Contrast::bytes(strict, 0.5, 50_000, 512) < 400 << 20);
+        assert!(PanelContrast::bytes(fast, 0.5, 50_000, 512) < 400 << 20);
+        assert!(PanelContrast::bytes(strict, 0.5, 50_000, 512) < 400 << 20);
     }
 }

@@ -1,6 +1,6 @@
 //! CCA-SSG's loss on the GPU; see [`CcaSsg`](crate::model::CcaSsg) for the formula.
 
-use super::gpu::{Arg, Array, Gpu, args};
+use super::gpu::{Arg, Gpu, GpuArray, args};
 use super::layers::{ROWS, blocks};
 use crate::Result;
 
@@ -10,14 +10,14 @@ pub(super) struct Correlation {
     rows: usize,
     width: usize,
     /// The standardised columns of both views.
-    standard: Array<f32>,
-    products: Array<f32>,
+    standard: GpuArray<f32>,
+    products: GpuArray<f32>,
     /// One over the deviation of each column of each view.
-    scales: Array<f32>,
-    mean: Array<f32>,
-    along: Array<f32>,
-    partial: Array<f64>,
-    terms: Array<f64>,
+    scales: GpuArray<f32>,
+    mean: GpuArray<f32>,
+    along: GpuArray<f32>,
+    partial: GpuArray<f64>,
+    terms: GpuArray<f64>,
 }
 
 /// Blocks that a sum over all numbers is split into.
@@ -49,9 +49,9 @@ impl Correlation {
     pub(super) fn loss(
         &self,
         gpu: &Gpu,
-        z: &Array<f32>,
-        gradient: &Array<f32>,
-        outcome: &Array<f64>,
+        z: &GpuArray<f32>,
+        gradient: &GpuArray<f32>,
+        outcome: &GpuArray<f64>,
     ) -> Result<()> {
         let (size, cols) = (self.rows * self.width, self.width as u32);
         let Self { standard, mean, .. } = self;
@@ -78,7 +78,13 @@ impl Correlation {
         gpu.launch("finish_moments", (columns, 1), (32, 32), args)
     }
 
-    fn decorrelate(&self, gpu: &Gpu, view: usize, gradient: &Array<f32>, outcome: &Array<f64>) -> Result<()> {
+    fn decorrelate(
+        &self,
+        gpu: &Gpu,
+        view: usize,
+        gradient: &GpuArray<f32>,
+        outcome: &GpuArray<f64>,
+    ) -> Result<()> {
         let (rows, width, size) = (self.rows, self.width, self.rows * self.width);
         let own = self.standard.matrix(view * size, rows, width);
         let products = self.products.matrix(0, width, width);

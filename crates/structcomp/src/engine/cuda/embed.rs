@@ -1,6 +1,6 @@
 //! Embedding on a GPU: the hops of a layer by strips of columns, as wide as fit, and its products by blocks of rows.
 
-use super::gpu::{Array, Gpu, Matrix, args};
+use super::gpu::{Gpu, GpuArray, GpuMatrix, args};
 use super::layers::{blocks, kind};
 use crate::device::Precision;
 use crate::encoder::Encoder;
@@ -59,11 +59,11 @@ impl Stored for u16 {
 }
 
 /// A GPU to embed on.
-pub(in crate::engine) struct GraphEngine(Gpu);
+pub(crate) struct GraphEngine(Gpu);
 
 impl GraphEngine {
     /// Fails if the graph does not fit.
-    pub(in crate::engine) fn open(graph: &Graph, precision: Precision) -> Result<Self> {
+    pub(crate) fn open(graph: &Graph, precision: Precision) -> Result<Self> {
         let gpu = Gpu::open(precision)?;
         let each = if graph.weights().is_some() { 8 } else { 4 };
         let bytes = 12 * graph.nodes() as u64 + each * graph.targets().len() as u64;
@@ -73,12 +73,12 @@ impl GraphEngine {
     }
 
     /// The device as reports name it.
-    pub(in crate::engine) fn device(&self) -> String {
+    pub(crate) fn device(&self) -> String {
         format!("{} ({})", self.0.name(), super::reach::name(self.0.precision()))
     }
 
     /// Hands out the embedding of features block by block, in order.
-    pub(in crate::engine) fn embed(
+    pub(crate) fn embed(
         &self,
         encoder: &Encoder,
         graph: &Graph,
@@ -93,17 +93,17 @@ impl GraphEngine {
 pub(super) struct GpuGraph<'g> {
     gpu: &'g Gpu,
     nodes: usize,
-    offsets: Array<u64>,
-    targets: Array<u32>,
-    weights: Option<Array<f32>>,
+    offsets: GpuArray<u64>,
+    targets: GpuArray<u32>,
+    weights: Option<GpuArray<f32>>,
     /// D^-1/2.
-    scale: Array<f32>,
+    scale: GpuArray<f32>,
 }
 
 /// Rows after their hops: on the GPU, or here if they do not fit there.
-enum Hopped<T> {
+enum HoppedRows<T> {
     /// With rows so far apart.
-    There(Array<T>, usize),
+    There(GpuArray<T>, usize),
     Here(Vec<f32>),
 }
 
@@ -187,7 +187,7 @@ impl<'g> GpuGraph<'g> {
         }
         // Hops and the linear map can change places, so the hops are made on the narrower side.
         let mut product = Vec::with_capacity(self.nodes * width);
-        let unhopped = Hopped::<T>::Here(h.to_vec());
+        let unhopped = HoppedRows::<T>::Here(h.to_vec());
         self.each_block(&unhopped, (inputs, width), Some(&weight), |block, out| {
             let mut rows = vec![0.0; block * width];
             self.gpu.read(out, &mut rows)?;
@@ -202,8 +202,8 @@ impl<'g> GpuGraph<'g> {
     fn finished<T: Stored>(
         &self,
         view: LayerView<'_>,
-        hopped: &Hopped<T>,
-        weight: Option<&Array<T>>,
+        hopped: &HoppedRows<T>,
+        weight: Option<&GpuArray<T>>,
         sink: &mut dyn FnMut(&[f32]) -> Result<()>,
     ) -> Result<()> {
         let (inputs, width) = (view.layer.inputs, view.layer.outputs);
@@ -233,21 +233,21 @@ impl<'g> GpuGraph<'g> {
     /// Calls `each` with every block of rows after its product with a weight, if there is one.
     fn each_block<T: Stored>(
         &self,
-        hopped: &Hopped<T>,
+        hopped: &HoppedRows<T>,
         (inputs, width): (usize, usize),
-        weight: Option<&Array<T>>,
-        mut each: impl FnMut(usize, &Array<f32>) -> Result<()>,
+        weight: Option<&GpuArray<T>>,
+        mut each: impl FnMut(usize, &GpuArray<f32>) -> Result<()>,
     ) -> Result<()> {
         let rows = (BLOCK / (4 * width.max(inputs).max(1))).clamp(1, self.nodes.max(1));
         let out = self.gpu.zeros::<f32>(rows * width)?;
         let mut room =
-            self.gpu.zeros::<T>(if matches!(hopped, Hopped::Here(_)) { rows * inputs } else { 0 })?;
+            self.gpu.zeros::<T>(if matches!(hopped, HoppedRows::Here(_)) { rows * inputs } else { 0 })?;
         let mut single = self.gpu.zeros::<f32>(if weight.is_none() { 0 } else { 1 })?;
         for start in (0..self.nodes).step_by(rows) {
             let block = rows.min(self.nodes - start);
-            let from: Matrix = match hopped {
-                Hopped::There(all, stride) => all.matrix(start * stride, block, inputs).stride(*stride),
-                Hopped::Here(all) => {
+            let from: GpuMatrix = match hopped {
+                HoppedRows::There(all, stride) => all.matrix(start * stride, block, inputs).stride(*stride),
+                HoppedRows::Here(all) => {
                     let values = &all[start * inputs..(start + block) * inputs];
                     match weight {
                         Some(_) => self.gpu.write(&mut room, &stored::<T>(values))?,
@@ -262,8 +262,8 @@ impl<'g> GpuGraph<'g> {
                     self.gpu.product(product, from, weight.matrix(0, inputs, width), false)?;
                     each(block, &out)?;
                 }
-                (None, Hopped::Here(_)) => each(block, &single)?,
-                (None, Hopped::There(all, stride)) => {
+                (None, HoppedRows::Here(_)) => each(block, &single)?,
+                (None, HoppedRows::There(all, stride)) => {
                     let mut rows = vec![T::default(); block * stride];
                     self.gpu.read_from(all, start * stride, &mut rows)?;
                     let values: Vec<f32> = rows
@@ -280,9 +280,9 @@ impl<'g> GpuGraph<'g> {
     }
 
     /// The polynomial of rows of `width` numbers.
-    fn hopped<T: Stored>(&self, x: &[f32], width: usize, hops: &Hops) -> Result<Hopped<T>> {
+    fn hopped<T: Stored>(&self, x: &[f32], width: usize, hops: &Hops) -> Result<HoppedRows<T>> {
         if hops.is_none() {
-            return Ok(Hopped::Here(x.to_vec()));
+            return Ok(HoppedRows::Here(x.to_vec()));
         }
         let buffers = if hops.as_power().is_some() { 2 } else { 3 };
         let free = (self.gpu.free_memory()? as usize / 10 * 9).saturating_sub(3 * BLOCK);
@@ -290,7 +290,7 @@ impl<'g> GpuGraph<'g> {
         let strip = fit.max(4).min(width.next_multiple_of(4));
         if strip >= width {
             let all = self.hop_strip::<T>(x, width, 0..width, hops)?;
-            return Ok(Hopped::There(all, width.next_multiple_of(4)));
+            return Ok(HoppedRows::There(all, width.next_multiple_of(4)));
         }
         let mut out = vec![0.0; x.len()];
         for first in (0..width).step_by(strip) {
@@ -301,7 +301,7 @@ impl<'g> GpuGraph<'g> {
                 out[columns.clone()].iter_mut().zip(made).for_each(|(out, made)| *out = made.value());
             });
         }
-        Ok(Hopped::Here(out))
+        Ok(HoppedRows::Here(out))
     }
 
     /// All hops of some columns, whose number is filled up to a multiple of four.
@@ -311,7 +311,7 @@ impl<'g> GpuGraph<'g> {
         width: usize,
         columns: std::ops::Range<usize>,
         hops: &Hops,
-    ) -> Result<Array<T>> {
+    ) -> Result<GpuArray<T>> {
         let stride = columns.len().next_multiple_of(4);
         let strip: Cow<[T]> = match columns.len() == width && stride == width {
             true => stored(x),
@@ -329,7 +329,7 @@ impl<'g> GpuGraph<'g> {
             return Ok(base);
         };
         let mut by = last;
-        let (mut from, mut spare): (Option<Array<T>>, Option<Array<T>>) = (None, None);
+        let (mut from, mut spare): (Option<GpuArray<T>>, Option<GpuArray<T>>) = (None, None);
         for &own in others.iter().rev() {
             let to = spare.take().map_or_else(|| self.gpu.zeros(self.nodes * stride), Ok)?;
             let with = (own != 0.0).then_some((&base, own));
@@ -343,11 +343,11 @@ impl<'g> GpuGraph<'g> {
     /// `by` Â X, plus a share of other rows.
     fn hop<T: Stored>(
         &self,
-        x: &Array<T>,
-        out: &Array<T>,
+        x: &GpuArray<T>,
+        out: &GpuArray<T>,
         stride: usize,
         by: f32,
-        with: Option<(&Array<T>, f32)>,
+        with: Option<(&GpuArray<T>, f32)>,
     ) -> Result<()> {
         let nothing = super::gpu::Arg::NOTHING;
         let weights = self.weights.as_ref().map_or(nothing, |weights| weights.from(0));

@@ -115,20 +115,20 @@ impl Gpu {
     }
 
     /// Memory with zeros.
-    pub(super) fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, len: usize) -> Result<Array<T>> {
+    pub(super) fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, len: usize) -> Result<GpuArray<T>> {
         // The driver has no arrays of nothing.
-        Array::new(self.stream.alloc_zeros(len.max(1)).map_err(failed)?, len, &self.stream)
+        GpuArray::new(self.stream.alloc_zeros(len.max(1)).map_err(failed)?, len, &self.stream)
     }
 
     /// A copy of values.
-    pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(&self, values: &[T]) -> Result<Array<T>> {
+    pub(super) fn upload<T: DeviceRepr + ValidAsZeroBits>(&self, values: &[T]) -> Result<GpuArray<T>> {
         let mut array = self.zeros(values.len())?;
         self.write(&mut array, values)?;
         Ok(array)
     }
 
     /// Copies values to the start of an array.
-    pub(super) fn write<T: DeviceRepr>(&self, array: &mut Array<T>, values: &[T]) -> Result<()> {
+    pub(super) fn write<T: DeviceRepr>(&self, array: &mut GpuArray<T>, values: &[T]) -> Result<()> {
         if values.len() > array.len {
             return Err(refused(&format!("{} values for an array of {}", values.len(), array.len)));
         }
@@ -139,7 +139,7 @@ impl Gpu {
     }
 
     /// Copies the start of an array back; waits for all work before it.
-    pub(super) fn read<T: DeviceRepr>(&self, array: &Array<T>, into: &mut [T]) -> Result<()> {
+    pub(super) fn read<T: DeviceRepr>(&self, array: &GpuArray<T>, into: &mut [T]) -> Result<()> {
         if into.is_empty() || into.len() > array.len {
             return Ok(());
         }
@@ -148,7 +148,12 @@ impl Gpu {
     }
 
     /// Copies a part of an array back, from the number `at` on.
-    pub(super) fn read_from<T: DeviceRepr>(&self, array: &Array<T>, at: usize, into: &mut [T]) -> Result<()> {
+    pub(super) fn read_from<T: DeviceRepr>(
+        &self,
+        array: &GpuArray<T>,
+        at: usize,
+        into: &mut [T],
+    ) -> Result<()> {
         let part = array.memory.try_slice(at..at + into.len());
         let part = part.ok_or_else(|| refused("a part of an array is longer than the array"))?;
         self.stream.memcpy_dtoh(&part, into).map_err(failed)?;
@@ -156,13 +161,13 @@ impl Gpu {
     }
 
     /// All of an array.
-    pub(super) fn download<T: DeviceRepr + Clone + Default>(&self, array: &Array<T>) -> Result<Vec<T>> {
+    pub(super) fn download<T: DeviceRepr + Clone + Default>(&self, array: &GpuArray<T>) -> Result<Vec<T>> {
         let mut values = vec![T::default(); array.len];
         self.read(array, &mut values)?;
         Ok(values)
     }
 
-    pub(super) fn clear<T: DeviceRepr + ValidAsZeroBits>(&self, array: &mut Array<T>) -> Result<()> {
+    pub(super) fn clear<T: DeviceRepr + ValidAsZeroBits>(&self, array: &mut GpuArray<T>) -> Result<()> {
         self.stream.memset_zeros(&mut array.memory).map_err(failed)
     }
 
@@ -202,7 +207,7 @@ impl Gpu {
     }
 
     /// C = A·B, or C += A·B.
-    pub(super) fn product(&self, c: Matrix, a: Matrix, b: Matrix, add: bool) -> Result<()> {
+    pub(super) fn product(&self, c: GpuMatrix, a: GpuMatrix, b: GpuMatrix, add: bool) -> Result<()> {
         let (rows, inner, cols) = (a.rows, a.cols, b.cols);
         if b.rows != inner || c.rows != rows || c.cols != cols || !(a.fits() && b.fits() && c.fits()) {
             return Err(refused(&format!(
@@ -213,11 +218,11 @@ impl Gpu {
             return Ok(());
         }
         let (alpha, beta) = (1f32, if add { 1f32 } else { 0f32 });
-        let kind = |matrix: &Matrix| match matrix.half {
+        let kind = |matrix: &GpuMatrix| match matrix.half {
             true => blas::cudaDataType_t::CUDA_R_16F,
             false => blas::cudaDataType_t::CUDA_R_32F,
         };
-        let turned = |matrix: &Matrix| match matrix.turned {
+        let turned = |matrix: &GpuMatrix| match matrix.turned {
             true => blas::cublasOperation_t::CUBLAS_OP_T,
             false => blas::cublasOperation_t::CUBLAS_OP_N,
         };
@@ -302,13 +307,13 @@ fn context() -> Result<Arc<CudaContext>> {
 }
 
 /// Numbers on the GPU.
-pub(super) struct Array<T> {
+pub(super) struct GpuArray<T> {
     memory: CudaSlice<T>,
     len: usize,
     start: u64,
 }
 
-impl<T> Array<T> {
+impl<T> GpuArray<T> {
     fn new(memory: CudaSlice<T>, len: usize, stream: &CudaStream) -> Result<Self> {
         let start = memory.device_ptr(stream).0;
         Ok(Self { memory, len, start })
@@ -328,15 +333,15 @@ impl<T> Array<T> {
     }
 
     /// Rows of a matrix that start at the number `at`.
-    pub(super) fn matrix(&self, at: usize, rows: usize, cols: usize) -> Matrix {
+    pub(super) fn matrix(&self, at: usize, rows: usize, cols: usize) -> GpuMatrix {
         let (start, len) = (self.place(at), self.len - at.min(self.len));
-        Matrix { start, len, rows, cols, stride: cols, turned: false, half: size_of::<T>() == 2 }
+        GpuMatrix { start, len, rows, cols, stride: cols, turned: false, half: size_of::<T>() == 2 }
     }
 }
 
 /// A matrix on the GPU, stored by rows.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix {
+pub(super) struct GpuMatrix {
     start: u64,
     /// Numbers from its start to the end of its array.
     len: usize,
@@ -348,7 +353,7 @@ pub(super) struct Matrix {
     half: bool,
 }
 
-impl Matrix {
+impl GpuMatrix {
     /// With rows so far apart.
     pub(super) fn stride(self, stride: usize) -> Self {
         Self { stride, ..self }
@@ -381,8 +386,8 @@ impl Arg {
     pub(super) const NOTHING: Self = Self::At(0);
 }
 
-impl<T> From<&Array<T>> for Arg {
-    fn from(array: &Array<T>) -> Self {
+impl<T> From<&GpuArray<T>> for Arg {
+    fn from(array: &GpuArray<T>) -> Self {
         Self::At(array.start)
     }
 }

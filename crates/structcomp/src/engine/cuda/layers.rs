@@ -1,6 +1,6 @@
 //! The layers of a network on the GPU, forward and backward. All parameters are one vector, as on the CPU.
 
-use super::gpu::{Arg, Array, Gpu, args};
+use super::gpu::{Arg, Gpu, GpuArray, args};
 use crate::nn::{Activation, Layer, Network};
 use crate::{Error, Result};
 use std::ops::Range;
@@ -15,19 +15,19 @@ struct GpuLayer {
     bias: Range<usize>,
     slopes: Range<usize>,
     /// What the activation was applied to, for learnt slopes.
-    before: Option<Array<f32>>,
-    result: Array<f32>,
+    before: Option<GpuArray<f32>>,
+    result: GpuArray<f32>,
 }
 
 pub(super) struct GpuLayers {
     layers: Vec<GpuLayer>,
     rows: usize,
     /// The gradient of the last result, and one that a layer passes to the one before.
-    gradient: Array<f32>,
-    spare: Option<Array<f32>>,
-    of_bias: Array<f32>,
-    of_slopes: Array<f32>,
-    shared: Array<f32>,
+    gradient: GpuArray<f32>,
+    spare: Option<GpuArray<f32>>,
+    of_bias: GpuArray<f32>,
+    of_slopes: GpuArray<f32>,
+    shared: GpuArray<f32>,
 }
 
 impl GpuLayers {
@@ -63,13 +63,13 @@ impl GpuLayers {
     }
 
     /// The result of the last layer, and where its gradient goes.
-    pub(super) fn result_and_gradient(&mut self) -> Result<(&Array<f32>, &mut Array<f32>)> {
+    pub(super) fn result_and_gradient(&mut self) -> Result<(&GpuArray<f32>, &mut GpuArray<f32>)> {
         let last = self.layers.last().ok_or_else(|| Error::Input("the network has no layers".into()))?;
         Ok((&last.result, &mut self.gradient))
     }
 
     /// Runs the layers on the rows of `x`.
-    pub(super) fn forward(&self, gpu: &Gpu, parameters: &Array<f32>, x: &Array<f32>) -> Result<()> {
+    pub(super) fn forward(&self, gpu: &Gpu, parameters: &GpuArray<f32>, x: &GpuArray<f32>) -> Result<()> {
         let mut input = x;
         for own in &self.layers {
             let Layer { inputs, outputs, activation, .. } = own.layer;
@@ -92,9 +92,9 @@ impl GpuLayers {
     pub(super) fn backward(
         &self,
         gpu: &Gpu,
-        parameters: &Array<f32>,
-        x: &Array<f32>,
-        of_parameters: &Array<f32>,
+        parameters: &GpuArray<f32>,
+        x: &GpuArray<f32>,
+        of_parameters: &GpuArray<f32>,
     ) -> Result<()> {
         let (mut given, mut next) = (&self.gradient, self.spare.as_ref());
         for (at, own) in self.layers.iter().enumerate().rev() {
@@ -118,9 +118,9 @@ impl GpuLayers {
         &self,
         gpu: &Gpu,
         own: &GpuLayer,
-        parameters: &Array<f32>,
-        given: &Array<f32>,
-        of_parameters: &Array<f32>,
+        parameters: &GpuArray<f32>,
+        given: &GpuArray<f32>,
+        of_parameters: &GpuArray<f32>,
     ) -> Result<()> {
         let Layer { outputs, activation, .. } = own.layer;
         let (cols, tiles) = (outputs as u32, self.rows.div_ceil(ROWS));
@@ -129,7 +129,7 @@ impl GpuLayers {
         let (of_bias, of_slopes) = (&self.of_bias, &self.of_slopes);
         let args = args![given, seen, slopes, kind(activation), self.rows as u32, cols, of_bias, of_slopes];
         gpu.launch("activate_back", (outputs.div_ceil(32), tiles), (32, 8), args)?;
-        let finish = |partial: &Array<f32>, to: Arg| {
+        let finish = |partial: &GpuArray<f32>, to: Arg| {
             let args = args![partial, tiles as u32, cols, to];
             gpu.launch("finish_columns", (outputs.div_ceil(32), 1), (32, 32), args)
         };

@@ -1,7 +1,7 @@
 //! The losses of SCE and COLES on the GPU: functions of T = tr(ZᵀMZ) for a sparse M, which for SCE is drawn in every
 //! step.
 
-use super::gpu::{Arg, Array, Gpu, args};
+use super::gpu::{Arg, Gpu, GpuArray, args};
 use super::layers::blocks;
 use crate::model::{Compared, Form, Model, Sce};
 use crate::{Error, Result, Seed};
@@ -11,21 +11,21 @@ pub(super) struct PairLoss {
     width: usize,
     /// α of SCE; zero for COLES.
     alpha: f64,
-    drawn: Option<DrawnPairs>,
-    starts: Array<u32>,
-    others: Array<u32>,
+    drawn: Option<StepPairs>,
+    starts: GpuArray<u32>,
+    others: GpuArray<u32>,
     /// The sums of M's rows and its entries, where it is no plain Laplacian.
-    own: Option<(Array<f32>, Array<f32>)>,
-    terms: Array<f64>,
+    own: Option<(GpuArray<f32>, GpuArray<f32>)>,
+    terms: GpuArray<f64>,
 }
 
 /// What random pairs are drawn by and in.
-struct DrawnPairs {
+struct StepPairs {
     key: u64,
     negatives: usize,
-    pairs: Array<u32>,
-    counts: Array<u32>,
-    next: Array<u32>,
+    pairs: GpuArray<u32>,
+    counts: GpuArray<u32>,
+    next: GpuArray<u32>,
 }
 
 impl PairLoss {
@@ -37,7 +37,7 @@ impl PairLoss {
             rows,
             width,
             alpha: sce.alpha,
-            drawn: Some(DrawnPairs {
+            drawn: Some(StepPairs {
                 key: seed.key("sce negatives"),
                 negatives: sce.negatives,
                 pairs: gpu.zeros(pairs)?,
@@ -85,10 +85,10 @@ impl PairLoss {
     pub(super) fn loss(
         &mut self,
         gpu: &Gpu,
-        clock: &Array<u64>,
-        z: &Array<f32>,
-        gradient: &Array<f32>,
-        (outcome, scalars): (&Array<f64>, &Array<f32>),
+        clock: &GpuArray<u64>,
+        z: &GpuArray<f32>,
+        gradient: &GpuArray<f32>,
+        (outcome, scalars): (&GpuArray<f64>, &GpuArray<f32>),
     ) -> Result<()> {
         self.draw(gpu, clock)?;
         let (rows, cols, size) = (self.rows, self.width as u32, self.rows * self.width);
@@ -104,8 +104,8 @@ impl PairLoss {
         gpu.launch("scale_all", (blocks(size), 1), (256, 1), args![gradient, size as u64, scalars])
     }
 
-    fn draw(&mut self, gpu: &Gpu, clock: &Array<u64>) -> Result<()> {
-        let Some(DrawnPairs { key, negatives, pairs, counts, next }) = &mut self.drawn else { return Ok(()) };
+    fn draw(&mut self, gpu: &Gpu, clock: &GpuArray<u64>) -> Result<()> {
+        let Some(StepPairs { key, negatives, pairs, counts, next }) = &mut self.drawn else { return Ok(()) };
         let (rows, each) = (self.rows as u32, *negatives as u32);
         let by_rows = (self.rows.div_ceil(128), 1);
         gpu.clear(counts)?;

@@ -1,6 +1,6 @@
 //! What runs on the GPU, when it pays, and how much memory it takes. Nothing here needs a GPU.
 
-use super::contrast::Contrast;
+use super::contrast::PanelContrast;
 use super::correlation::Correlation;
 use super::gpu::WORKSPACE;
 use super::layers::GpuLayers;
@@ -86,7 +86,7 @@ pub(super) fn bytes(plan: &Plan, compressed: &Compressed, precision: Precision) 
     let views = 4 * rows * cols + if two { source + 12 * nodes + 8 * clusters } else { 0 };
     let layers = plan.network.single().map_or(0, |network| GpuLayers::bytes(network, rows));
     let loss = match &plan.model {
-        Model::Grace(grace) => Contrast::bytes(precision, grace.tau, rows, width),
+        Model::Grace(grace) => PanelContrast::bytes(precision, grace.tau, rows, width),
         Model::CcaSsg(_) => Correlation::bytes(clusters, width),
         Model::Sce(sce) => PairLoss::bytes(clusters, 2 * clusters.saturating_mul(sce.negatives)),
         Model::Coles(coles) => PairLoss::bytes(clusters, 3 * clusters.saturating_mul(coles.negatives)),

@@ -1,6 +1,6 @@
 //! Against twins in `f64`, against the CPU's engine, and against itself. All need a GPU; `./check --gpu` runs them.
 
-use super::gpu::{Array, Gpu, args};
+use super::gpu::{Gpu, GpuArray, args};
 use super::*;
 use crate::device::Precision;
 use crate::engine::Cpu;
@@ -58,7 +58,7 @@ fn drop_member_keeps_the_members_that_the_cpu_keeps() {
         let rows: Vec<Vec<(u32, f32)>> = (0..x.rows())
             .map(|row| {
                 (0..70u32)
-                    .filter(|col| (*col as usize + row) % 9 == 0)
+                    .filter(|col| (*col as usize + row).is_multiple_of(9))
                     .map(|col| (col, x.row(row)[col as usize]))
                     .collect()
             })
@@ -251,7 +251,7 @@ fn products_of_all_shapes_are_their_twin_in_f64() {
             (gpu.upload(&turned(&a, m, k)).unwrap(), gpu.upload(&turned(&b, k, n)).unwrap());
         for at in [plain_a.matrix(0, m, k), turned_a.matrix(0, k, m).t()] {
             for bt in [plain_b.matrix(0, k, n), turned_b.matrix(0, n, k).t()] {
-                let c: Array<f32> = gpu.zeros(m * n).unwrap();
+                let c: GpuArray<f32> = gpu.zeros(m * n).unwrap();
                 gpu.product(c.matrix(0, m, n), at, bt, false).unwrap();
                 let error = apart(&gpu.download(&c).unwrap(), &want);
                 assert!(error < most, "{precision:?}: {error}");

@@ -1,12 +1,12 @@
 //! The rows of a step: X_c, and below it for models of two views the means over the members that DropMember keeps,
 //! drawn on the GPU from the same streams as on the CPU.
 
-use super::gpu::{Arg, Array, Gpu, args};
+use super::gpu::{Arg, Gpu, GpuArray, args};
 use crate::{Compressed, DropMember, Features, Result, Seed};
 
 pub(super) struct ClusterViews {
     /// The rows of all views, one view below the other.
-    pub(super) x: Array<f32>,
+    pub(super) x: GpuArray<f32>,
     pub(super) rows: usize,
     pub(super) cols: usize,
     second: Option<SecondView>,
@@ -18,17 +18,17 @@ struct SecondView {
     /// What the members to keep are drawn by.
     key: u64,
     clusters: usize,
-    starts: Array<u32>,
-    members: Array<u32>,
-    room: Array<u32>,
-    kept: Array<u32>,
-    counts: Array<u32>,
+    starts: GpuArray<u32>,
+    members: GpuArray<u32>,
+    room: GpuArray<u32>,
+    kept: GpuArray<u32>,
+    counts: GpuArray<u32>,
 }
 
 /// The features of all nodes.
 enum GpuFeatures {
-    Dense(Array<f32>),
-    Sparse { offsets: Array<u64>, indices: Array<u32>, values: Array<f32> },
+    Dense(GpuArray<f32>),
+    Sparse { offsets: GpuArray<u64>, indices: GpuArray<u32>, values: GpuArray<f32> },
 }
 
 impl ClusterViews {
@@ -48,7 +48,7 @@ impl ClusterViews {
     }
 
     /// Draws what the step of the clock sees.
-    pub(super) fn draw(&self, gpu: &Gpu, clock: &Array<u64>) -> Result<()> {
+    pub(super) fn draw(&self, gpu: &Gpu, clock: &GpuArray<u64>) -> Result<()> {
         match &self.second {
             None => Ok(()),
             Some(second) => second.draw(gpu, clock, self.cols, self.x.from(self.rows / 2 * self.cols)),
@@ -88,7 +88,7 @@ impl SecondView {
         })
     }
 
-    fn draw(&self, gpu: &Gpu, clock: &Array<u64>, cols: usize, out: Arg) -> Result<()> {
+    fn draw(&self, gpu: &Gpu, clock: &GpuArray<u64>, cols: usize, out: Arg) -> Result<()> {
         let Self { starts, members, room, kept, counts, .. } = self;
         let (clusters, by_coin) = (self.clusters as u32, i32::from(self.how == DropMember::Bernoulli));
         let args = args![clock, self.key, starts, members, clusters, by_coin, room, kept, counts];

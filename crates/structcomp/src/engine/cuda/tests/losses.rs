@@ -51,7 +51,7 @@ fn info_nce_by_panels_is_its_twin_in_f64() {
             let gpu = Gpu::open(precision).unwrap();
             // One panel, and several.
             for bytes in [64 << 20, 2 << 20] {
-                let mut loss = Contrast::with_panel(&gpu, tau, (n, width), bytes).unwrap();
+                let mut loss = PanelContrast::with_panel(&gpu, tau, (n, width), bytes).unwrap();
                 let (rows, outcome) = (gpu.upload(&z).unwrap(), gpu.zeros::<f64>(3).unwrap());
                 let mut gradient = gpu.upload(&vec![7f32; n * width]).unwrap();
                 loss.loss(&gpu, &rows, &mut gradient, &outcome).unwrap();

@@ -34,7 +34,7 @@ fn steps_take_so_long() {
                 let sampler = sampler(&plan.sampling, inputs, &graph, SEED).unwrap();
                 let start = Cpu::new(&plan, SEED, 1, None).state().unwrap().clone();
                 let mut cuda = Cuda::new(&plan, inputs, &*sampler, SEED, precision, &start).unwrap();
-                let time = median(|step| drop(cuda.step(&*sampler, step).unwrap()));
+                let time = median(|step| assert!(cuda.step(&*sampler, step).unwrap().finite));
                 println!("STEP {size} {name} {} {time:.3} ms", super::super::reach::name(precision));
             }
         }
@@ -48,7 +48,7 @@ fn panels_take_so_long() {
     for rows in [40_000, 50_000] {
         let z = numbers(rows * 512, 3);
         for mebibytes in [40, 80, 160, 208, 320, 640] {
-            let mut loss = Contrast::with_panel(&gpu, 0.5, (rows, 512), mebibytes << 20).unwrap();
+            let mut loss = PanelContrast::with_panel(&gpu, 0.5, (rows, 512), mebibytes << 20).unwrap();
             let (on_gpu, outcome) = (gpu.upload(&z).unwrap(), gpu.zeros::<f64>(3).unwrap());
             let mut gradient = gpu.zeros::<f32>(rows * 512).unwrap();
             let time = median(|_| {
