@@ -48,7 +48,8 @@ class Data:
         self.sizes = torch.bincount(self.cluster, minlength=clusters)
         self.starts = self.sizes.cumsum(0) - self.sizes
         self.first = self.means(torch.ones(nodes, device=DEVICE))
-        pairs = torch.randint(clusters, (2, clusters * NEGATIVES), device=DEVICE, generator=generator)
+        # As many as five negatives of each row and its neighbours make.
+        pairs = torch.randint(clusters, (2, clusters * (2 * NEGATIVES + 3)), device=DEVICE, generator=generator)
         size, ones = (clusters, clusters), torch.ones(pairs.shape[1], device=DEVICE)
         self.pairs = torch.sparse_coo_tensor(pairs, ones, size).coalesce().to_sparse_csr()
 
@@ -134,11 +135,11 @@ def step_of(name: str, data: Data, precision: str, compiled: bool):
     return step
 
 
-def pytorch(sizes: list[str], names: list[str]) -> None:
+def pytorch(sizes: list[str], names: list[str], precisions: list[str]) -> None:
     for size in sizes:
         data = Data(*SIZES[size])
         for name in names:
-            for precision in ("f32", "tf32", "bf16"):
+            for precision in precisions:
                 for compiled in (False, True):
                     how = "compiled" if compiled else "eager"
                     torch.cuda.empty_cache()
@@ -188,6 +189,7 @@ def main() -> None:
     parser.add_argument("--ours", help="the test binary of the library")
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=MODELS)
+    parser.add_argument("--precisions", nargs="+", default=["f32", "tf32", "bf16"])
     parser.add_argument("--hops", action="store_true", help="also compare hops with cuSPARSE")
     options = parser.parse_args()
     if options.ours:
@@ -195,7 +197,7 @@ def main() -> None:
         for test in tests:
             command = [options.ours, "--ignored", "--nocapture", "--test-threads=1", f"engine::cuda::tests::speed::{test}"]
             subprocess.run(command, check=True)
-    pytorch(options.sizes, options.models)
+    pytorch(options.sizes, options.models, options.precisions)
     if options.hops:
         hops()
 

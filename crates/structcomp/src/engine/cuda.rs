@@ -70,6 +70,9 @@ const NAMES: [&str; 35] = [
     "weights_single",
 ];
 
+/// Those for compute capability 9.0; the first needs no shared memory.
+const HOPPER_NAMES: [&str; 3] = ["add_pair_sums", "pair_sums", "pair_weights"];
+
 /// Training on clusters on a GPU.
 pub(super) struct Cuda {
     gpu: Gpu,
@@ -335,8 +338,13 @@ mod shipped {
     fn the_kernels_that_are_shipped_are_those_of_the_source() {
         let hex =
             |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let source = include_bytes!("cuda/kernels.cu");
-        let files = [(&source[..], "kernels.cu"), (gpu::KERNELS, "kernels.fatbin")];
+        let (plain, hopper) = (include_bytes!("cuda/kernels.cu"), include_bytes!("cuda/hopper.cu"));
+        let files = [
+            (&plain[..], "kernels.cu"),
+            (gpu::KERNELS, "kernels.fatbin"),
+            (hopper, "hopper.cu"),
+            (gpu::HOPPER, "hopper.fatbin"),
+        ];
         let found: String = files.iter().map(|(bytes, name)| format!("{}  {name}\n", hex(bytes))).collect();
         let noted = include_str!("cuda/kernels.sha256");
         assert_eq!(found, noted, "compile them again with scripts/kernels.py");
@@ -344,10 +352,16 @@ mod shipped {
 
     #[test]
     fn every_kernel_of_the_source_is_known_by_name() {
-        let source = include_str!("cuda/kernels.cu");
-        let kernels = source.split("extern \"C\" __global__ void ").skip(1);
-        let mut kernels: Vec<&str> = kernels.filter_map(|rest| rest.split('(').next()).collect();
-        kernels.sort_unstable();
-        assert_eq!(kernels, NAMES);
+        let kernels = |source: &'static str| {
+            let declared = source.split("extern \"C\" __global__ void ").skip(1);
+            let declared = declared.filter_map(|rest| {
+                rest.trim_start_matches("__launch_bounds__(THREADS, 1)").trim().split('(').next()
+            });
+            let mut kernels: Vec<&str> = declared.collect();
+            kernels.sort_unstable();
+            kernels
+        };
+        assert_eq!(kernels(include_str!("cuda/kernels.cu")), NAMES);
+        assert_eq!(kernels(include_str!("cuda/hopper.cu")), HOPPER_NAMES);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Rows have length one. So in half precision, with sums in `f32`, similarities are as accurate as in TF32.
 
-use super::gpu::{Gpu, GpuArray, GpuMatrix, args};
+use super::gpu::{Gpu, GpuArray, GpuMatrix, TensorMap, args};
 use crate::Result;
 use crate::device::Precision;
 
@@ -35,7 +35,12 @@ pub(super) struct PanelContrast {
 
 enum Similarities {
     Single(GpuArray<f32>),
-    Half { rows: GpuArray<u16>, panel: GpuArray<u16> },
+    Half {
+        rows: GpuArray<u16>,
+        panel: GpuArray<u16>,
+        /// How the kernels of `hopper.cu` fetch the rows, where they run.
+        map: Option<TensorMap>,
+    },
 }
 
 /// How much a contrast of so many rows holds.
@@ -75,7 +80,11 @@ impl PanelContrast {
         let (by_row, by_col) = sizes.partial(rows);
         let panel = sizes.panel * sizes.stride;
         let similarities = match sizes.half {
-            true => Similarities::Half { rows: gpu.zeros(rows * width)?, panel: gpu.zeros(panel)? },
+            true => {
+                let halves = gpu.zeros(rows * width)?;
+                let map = if gpu.is_hopper() { TensorMap::new(&halves, rows, width)? } else { None };
+                Similarities::Half { rows: halves, panel: gpu.zeros(panel)?, map }
+            }
             false => Similarities::Single(gpu.zeros(panel)?),
         };
         Ok(Self {
@@ -117,10 +126,12 @@ impl PanelContrast {
         };
         let by_warps = (self.rows.div_ceil(8), 1);
         gpu.launch("unit_rows", by_warps, (256, 1), args![z, rows, cols, &self.scales, halves])?;
-        gpu.clear(&mut self.sums)?;
-        self.panels().try_for_each(|start| self.add_sums(gpu, z, start))?;
-        let args = args![&self.sums, rows, &self.inverses];
-        gpu.launch("inverses", (self.rows.div_ceil(256), 1), (256, 1), args)?;
+        if !self.sums_at_once(gpu)? {
+            gpu.clear(&mut self.sums)?;
+            self.panels().try_for_each(|start| self.add_sums(gpu, z, start))?;
+            let args = args![&self.sums, rows, &self.inverses];
+            gpu.launch("inverses", (self.rows.div_ceil(256), 1), (256, 1), args)?;
+        }
         // Half precision holds neither very small nor very large weights, whose mean is about 2/n.
         let by = match self.similarities {
             Similarities::Half { .. } => self.rows as f32 / 4.0,
@@ -173,6 +184,55 @@ impl PanelContrast {
         (std::f64::consts::LOG2_E / self.tau) as f32
     }
 
+    /// Makes all sums without writing a similarity, where that is possible; whether it is.
+    fn sums_at_once(&self, gpu: &Gpu) -> Result<bool> {
+        let Similarities::Half { panel, map: Some(map), .. } = &self.similarities else { return Ok(false) };
+        // Sums of tiles of 128 x 256 similarities, in the place of a panel.
+        let stride = self.rows.next_multiple_of(64);
+        let (by_row, by_col) = (self.rows.div_ceil(256) * stride, self.rows.div_ceil(128) * stride);
+        if 2 * (by_row + by_col) > panel.len() {
+            return Ok(false);
+        }
+        let (rows, depth) = (self.rows as u32, self.width as u32);
+        let (by_row, by_col) = (panel.from(0), panel.from(2 * by_row));
+        let args = args![*map, rows, depth, self.factor(), stride as u32, by_row, by_col];
+        gpu.launch_hopper("pair_sums", args)?;
+        let args = args![by_row, by_col, rows, stride as u32, &self.sums, &self.inverses];
+        gpu.launch("add_pair_sums", (self.rows.div_ceil(256), 1), (256, 1), args)?;
+        Ok(true)
+    }
+
+    /// Makes the weights of a panel's rows; how far apart their rows are.
+    fn weights(&self, gpu: &Gpu, z: &GpuArray<f32>, start: usize, by: f32) -> Result<usize> {
+        let (rows, cols) = self.shape(start);
+        if let Similarities::Half { panel, map: Some(map), .. } = &self.similarities {
+            let stride = cols.next_multiple_of(8);
+            let (start, width, inverses) = (start as u32, self.width as u32, &self.inverses);
+            let (rows, cols, factor) = (rows as u32, cols as u32, self.factor());
+            let args = args![*map, start, rows, cols, width, factor, inverses, by, stride as u32, panel];
+            return gpu.launch_hopper("pair_weights", args).map(|()| stride);
+        }
+        let stride = self.similarities(gpu, z, start)?;
+        let tiles = (cols.div_ceil(TILE.1), rows.div_ceil(TILE.0));
+        let inverses = self.inverses.from(start);
+        let (kernel, place) = match &self.similarities {
+            Similarities::Single(panel) => ("weights_single", panel.from(0)),
+            Similarities::Half { panel, .. } => ("weights_half", panel.from(0)),
+        };
+        let args = args![place, stride as u32, rows as u32, cols as u32, self.factor(), inverses, by];
+        gpu.launch(kernel, tiles, (256, 1), args)?;
+        Ok(stride)
+    }
+
+    /// Without the kernels of `hopper.cu`, for tests.
+    #[cfg(test)]
+    pub(super) fn plain(mut self) -> Self {
+        if let Similarities::Half { map, .. } = &mut self.similarities {
+            *map = None;
+        }
+        self
+    }
+
     fn add_sums(&self, gpu: &Gpu, z: &GpuArray<f32>, start: usize) -> Result<()> {
         let (rows, cols) = self.shape(start);
         let stride = self.similarities(gpu, z, start)?;
@@ -200,15 +260,7 @@ impl PanelContrast {
         by: f32,
     ) -> Result<()> {
         let (rows, cols) = self.shape(start);
-        let stride = self.similarities(gpu, z, start)?;
-        let tiles = (cols.div_ceil(TILE.1), rows.div_ceil(TILE.0));
-        let inverses = self.inverses.from(start);
-        let (kernel, place) = match &self.similarities {
-            Similarities::Single(panel) => ("weights_single", panel.from(0)),
-            Similarities::Half { panel, .. } => ("weights_half", panel.from(0)),
-        };
-        let args = args![place, stride as u32, rows as u32, cols as u32, self.factor(), inverses, by];
-        gpu.launch(kernel, tiles, (256, 1), args)?;
+        let stride = self.weights(gpu, z, start, by)?;
         let weights = |from: usize, cols: usize| match &self.similarities {
             Similarities::Single(panel) => panel.matrix(from, rows, cols).stride(stride),
             Similarities::Half { panel, .. } => panel.matrix(from, rows, cols).stride(stride),

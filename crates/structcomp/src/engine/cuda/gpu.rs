@@ -9,7 +9,7 @@ use crate::guard::caught;
 use crate::memory::human_bytes;
 use crate::{Error, Result};
 use cudarc::cublas::{CudaBlas, result::gemm_ex, sys as blas};
-use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use cudarc::driver::sys::{CUdevice_attribute, CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaGraph, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError,
     LaunchConfig, PushKernelArg, ValidAsZeroBits, sys,
@@ -22,8 +22,17 @@ use std::sync::{Arc, OnceLock};
 /// What `kernels.cu` became; see `scripts/kernels.py`.
 pub(super) const KERNELS: &[u8] = include_bytes!("kernels.fatbin");
 
+/// What `hopper.cu` became: kernels for compute capability 9.0 alone.
+pub(super) const HOPPER: &[u8] = include_bytes!("hopper.fatbin");
+
+/// Bytes of shared memory that those kernels ask for; as in `hopper.cu`, and 1,024 to align them.
+const HOPPER_SHARED: u32 = 4 * (128 + 256) * 64 * 2 + 8 * 256 * 4 + 2 * 4 * 8 + 1024;
+
 /// Bytes that cuBLAS may use beside the operands.
 pub(super) const WORKSPACE: usize = 32 << 20;
+
+/// The capability that `hopper.cu` is for.
+const HOPPER_CAPABILITY: (i32, i32) = (9, 0);
 
 /// The oldest GPUs that the kernels are compiled for, by compute capability.
 const OLDEST: (i32, i32) = (8, 0);
@@ -36,6 +45,8 @@ pub(super) struct Gpu {
     _workspace: CudaSlice<u8>,
     precision: Precision,
     name: String,
+    /// Multiprocessors.
+    processors: usize,
 }
 
 impl Gpu {
@@ -77,7 +88,11 @@ impl Gpu {
             refused(&format!("the driver refuses the kernels ({error}); update it, or use the CPU"))
         })?;
         let functions = super::NAMES.iter().map(|&name| Ok((name, module.load_function(name)?)));
-        let functions = functions.collect::<std::result::Result<_, _>>().map_err(failed)?;
+        let mut functions: HashMap<_, _> =
+            functions.collect::<std::result::Result<_, _>>().map_err(failed)?;
+        if capability == HOPPER_CAPABILITY {
+            functions.extend(hopper(&context)?);
+        }
         let blas = CudaBlas::new(stream.clone()).map_err(|error| refused(&format!("cuBLAS: {error}")))?;
         let workspace = stream.alloc_zeros(WORKSPACE).map_err(failed)?;
         let start = workspace.device_ptr(&stream).0;
@@ -85,7 +100,9 @@ impl Gpu {
         #[allow(unsafe_code)]
         let set = unsafe { blas::cublasSetWorkspace_v2(*blas.handle(), start as *mut c_void, WORKSPACE) };
         set.result().map_err(|error| refused(&format!("cuBLAS: {error}")))?;
-        Ok(Self { stream, functions, blas, _workspace: workspace, precision, name })
+        let processors = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let processors = context.attribute(processors).map_err(failed)? as usize;
+        Ok(Self { stream, functions, blas, _workspace: workspace, precision, name, processors })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -184,6 +201,27 @@ impl Gpu {
         threads: (u32, u32),
         args: &[Arg],
     ) -> Result<()> {
+        self.launch_with(0, kernel, blocks, threads, args)
+    }
+
+    /// The same for a kernel of `hopper.cu`, with a block for each multiprocessor.
+    pub(super) fn launch_hopper(&self, kernel: &'static str, args: &[Arg]) -> Result<()> {
+        self.launch_with(HOPPER_SHARED, kernel, (self.processors, 1), (384, 1), args)
+    }
+
+    /// Whether the kernels of `hopper.cu` run here.
+    pub(super) fn is_hopper(&self) -> bool {
+        self.functions.contains_key(super::HOPPER_NAMES[0])
+    }
+
+    fn launch_with(
+        &self,
+        shared_mem_bytes: u32,
+        kernel: &'static str,
+        blocks: (usize, usize),
+        threads: (u32, u32),
+        args: &[Arg],
+    ) -> Result<()> {
         if blocks.0 == 0 || blocks.1 == 0 {
             return Ok(());
         }
@@ -197,10 +235,11 @@ impl Gpu {
                 Arg::I32(value) => launch.arg(value),
                 Arg::F32(value) => launch.arg(value),
                 Arg::F64(value) => launch.arg(value),
+                Arg::Map(map) => launch.arg(map),
             };
         }
         let grid_dim = (blocks.0 as u32, blocks.1 as u32, 1);
-        let config = LaunchConfig { grid_dim, block_dim: (threads.0, threads.1, 1), shared_mem_bytes: 0 };
+        let config = LaunchConfig { grid_dim, block_dim: (threads.0, threads.1, 1), shared_mem_bytes };
         // SAFETY: see the top of this file.
         #[allow(unsafe_code)]
         unsafe { launch.launch(config) }.map(|_| ()).map_err(failed)
@@ -272,6 +311,61 @@ impl Gpu {
     pub(super) fn end_recording(&self) -> Result<Option<Recorded>> {
         let graph = self.stream.end_capture(CUgraphInstantiate_flags(0));
         Ok(graph.map_err(failed)?.map(Recorded))
+    }
+}
+
+/// The kernels of `hopper.cu`.
+fn hopper(context: &Arc<CudaContext>) -> Result<HashMap<&'static str, CudaFunction>> {
+    let module = context.load_module(Ptx::from_binary(HOPPER.to_vec())).map_err(failed)?;
+    let shared = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let function = |name: &'static str| {
+        let function = module.load_function(name).map_err(failed)?;
+        if name != super::HOPPER_NAMES[0] {
+            function.set_attribute(shared, HOPPER_SHARED as i32).map_err(failed)?;
+        }
+        Ok((name, function))
+    };
+    super::HOPPER_NAMES.into_iter().map(function).collect()
+}
+
+/// How the tensor copy engine fetches 128 rows and 64 columns of a matrix at once.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct TensorMap(sys::CUtensorMap);
+
+// SAFETY: it is handed to kernels as it is.
+#[allow(unsafe_code)]
+unsafe impl DeviceRepr for TensorMap {}
+
+impl TensorMap {
+    /// For rows in half precision; none where rows do not start at multiples of 16 bytes.
+    pub(super) fn new(rows: &GpuArray<u16>, count: usize, width: usize) -> Result<Option<Self>> {
+        if !width.is_multiple_of(8) || width == 0 || rows.len() < count * width {
+            return Ok(None);
+        }
+        let mut map = sys::CUtensorMap { opaque: [0; 16] };
+        let (sizes, strides) = ([width as u64, count as u64], [2 * width as u64]);
+        let (tile, steps) = ([64u32, 128], [1u32, 1]);
+        // SAFETY: see the top of this file; all pointers are to arrays of two or, for the strides, one number.
+        #[allow(unsafe_code)]
+        let done = unsafe {
+            sys::cuTensorMapEncodeTiled(
+                &raw mut map,
+                sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                2,
+                rows.start as *mut c_void,
+                sizes.as_ptr(),
+                strides.as_ptr(),
+                tile.as_ptr(),
+                steps.as_ptr(),
+                sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+                sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        };
+        done.result().map_err(failed)?;
+        Ok(Some(Self(map)))
     }
 }
 
@@ -380,6 +474,7 @@ pub(super) enum Arg {
     I32(i32),
     F32(f32),
     F64(f64),
+    Map(TensorMap),
 }
 
 impl Arg {
@@ -402,7 +497,7 @@ macro_rules! arg_from {
     )* };
 }
 
-arg_from! { U32 u32, I32 i32, F32 f32, F64 f64, At u64, }
+arg_from! { U32 u32, I32 i32, F32 f32, F64 f64, At u64, Map TensorMap, }
 
 /// The arguments of a kernel.
 macro_rules! args {

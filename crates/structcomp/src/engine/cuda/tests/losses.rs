@@ -50,8 +50,9 @@ fn info_nce_by_panels_is_its_twin_in_f64() {
         {
             let gpu = Gpu::open(precision).unwrap();
             // One panel, and several.
-            for bytes in [64 << 20, 2 << 20] {
-                let mut loss = PanelContrast::with_panel(&gpu, tau, (n, width), bytes).unwrap();
+            for (bytes, plain) in [(64 << 20, false), (2 << 20, false), (64 << 20, true), (2 << 20, true)] {
+                let loss = PanelContrast::with_panel(&gpu, tau, (n, width), bytes).unwrap();
+                let mut loss = if plain { loss.plain() } else { loss };
                 let (rows, outcome) = (gpu.upload(&z).unwrap(), gpu.zeros::<f64>(3).unwrap());
                 let mut gradient = gpu.upload(&vec![7f32; n * width]).unwrap();
                 loss.loss(&gpu, &rows, &mut gradient, &outcome).unwrap();
@@ -59,7 +60,7 @@ fn info_nce_by_panels_is_its_twin_in_f64() {
                 let got = gpu.download(&gradient).unwrap();
                 let error = apart(&got, &exact);
                 println!(
-                    "InfoNCE, tau {tau}, {precision:?}, panels of {bytes}: loss {:.1e}, gradient {error:.1e}",
+                    "InfoNCE, tau {tau}, {precision:?}, panels of {bytes}, plain {plain}: loss {:.1e}, gradient {error:.1e}",
                     value / want - 1.0
                 );
                 assert!((value / want - 1.0).abs() < most.min(1e-4) && error < most, "{error}");
