@@ -58,7 +58,7 @@ impl Correlation {
         for view in 0..2 {
             let (z, out) = (z.from(view * size), standard.from(view * size));
             let scale = self.scales.from(view * self.width);
-            self.moments(gpu, z, z, false, scale)?;
+            self.moments(gpu, z, z, scale)?;
             let args = args![z, mean, scale, size as u64, cols, out];
             gpu.launch("standardize", (blocks(size), 1), (256, 1), args)?;
         }
@@ -69,11 +69,21 @@ impl Correlation {
         (0..2).try_for_each(|view| self.decorrelate(gpu, view, gradient, outcome))
     }
 
-    /// Σ a and Σ a·b of each column, as mean and scale or, on the way back, as mean and share along b.
-    fn moments(&self, gpu: &Gpu, a: Arg, b: Arg, back: bool, second: Arg) -> Result<()> {
-        let (rows, cols, parts) = (self.rows as u32, self.width as u32, self.rows.div_ceil(ROWS));
-        let columns = self.width.div_ceil(32);
-        gpu.launch("moments", (columns, parts), (32, 8), args![a, b, rows, cols, &self.partial])?;
+    /// Mean and scale of each column of a.
+    fn moments(&self, gpu: &Gpu, a: Arg, b: Arg, second: Arg) -> Result<()> {
+        let (rows, cols) = (self.rows as u32, self.width as u32);
+        gpu.launch("moments", self.tiles(), (32, 8), args![a, b, rows, cols, &self.partial])?;
+        self.finish_moments(gpu, false, second)
+    }
+
+    /// Blocks for 32 columns and some rows each.
+    fn tiles(&self) -> (usize, usize) {
+        (self.width.div_ceil(32), self.rows.div_ceil(ROWS))
+    }
+
+    fn finish_moments(&self, gpu: &Gpu, back: bool, second: Arg) -> Result<()> {
+        let (columns, parts) = self.tiles();
+        let (rows, cols) = (self.rows as u32, self.width as u32);
         let args = args![&self.partial, parts as u32, rows, cols, i32::from(back), &self.mean, second];
         gpu.launch("finish_moments", (columns, 1), (32, 32), args)
     }
@@ -100,9 +110,9 @@ impl Correlation {
         let (cubed, crossed) = (-scale / n, -1.0 / n);
         let (g, z) = (gradient.from(view * size), self.standard.from(view * size));
         let other = self.standard.from((1 - view) * size);
-        let args = args![g, z, other, cubed, scale, crossed, size as u64];
-        gpu.launch("combine", (blocks(size), 1), (256, 1), args)?;
-        self.moments(gpu, g, z, true, self.along.from(0))?;
+        let args = args![g, z, other, cubed, scale, crossed, rows as u32, width as u32, &self.partial];
+        gpu.launch("combine", self.tiles(), (32, 8), args)?;
+        self.finish_moments(gpu, true, self.along.from(0))?;
         let (mean, along, scales) = (&self.mean, &self.along, self.scales.from(view * width));
         let args = args![g, z, mean, along, scales, size as u64, width as u32];
         gpu.launch("unstandardize", (blocks(size), 1), (256, 1), args)

@@ -213,16 +213,8 @@ impl<'g> GpuGraph<'g> {
         let mut rows = Vec::new();
         self.each_block(hopped, (inputs, width), weight, |block, out| {
             let count = block * width;
-            let args = args![
-                out,
-                &bias,
-                &slopes,
-                kind(view.layer.activation),
-                count as u64,
-                width as u32,
-                super::gpu::Arg::NOTHING,
-                out
-            ];
+            let args =
+                args![out, &bias, &slopes, kind(view.layer.activation), count as u64, width as u32, out];
             self.gpu.launch("activate", (blocks(count), 1), (256, 1), args)?;
             rows.resize(count, 0.0);
             self.gpu.read(out, &mut rows)?;

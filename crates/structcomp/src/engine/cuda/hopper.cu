@@ -291,7 +291,7 @@ extern "C" __global__ void add_pair_sums(const float* by_row, const float* by_co
 // `count` are rows and `cols` columns; rows of the result are `stride` apart.
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     pair_weights(const __grid_constant__ CUtensorMap map, u32 start, u32 count, u32 cols, u32 depth, float factor,
-                 const float* inverses, float by, u32 stride, __half* out) {
+                 const float* __restrict__ inverses, float by, u32 stride, __half* __restrict__ out) {
     extern __shared__ unsigned char raw[];
     Shared& shared = *(Shared*)(((u64)raw + 1023) / 1024 * 1024);
     begin(shared);
@@ -309,14 +309,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         u32 group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+        u32 turns = 0;
         for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-            float d[128];
-            multiply_tile(d, shared, turn, depth, group);
-            settle(d);
             u32 row = tile % row_tiles * TILE_ROWS + group * 64 + warp * 16 + lane / 4;
             u32 first = tile / row_tiles * TILE_COLS, low = lane % 4;
             float upper = row < count ? by * inverses[start + row] : 0.f;
             float lower = row + 8 < count ? by * inverses[start + row + 8] : 0.f;
+            // What belongs to the columns; in turns, so that the last tile's may still be read.
+            float* of_columns = shared.columns[turns++ % 2];
+            u32 own_col = first + threadIdx.x - 128;
+            of_columns[threadIdx.x - 128] = own_col < cols ? by * inverses[start + own_col] : 0.f;
+            asm volatile("bar.sync 1, 256;" ::: "memory");
+            float d[128];
+            multiply_tile(d, shared, turn, depth, group);
+            settle(d);
+            bool diagonal = first < row + 64 && row < first + TILE_COLS + 64;
 #pragma unroll
             for (int j = 0; j < 32; j += 4) {
                 // Four lanes hold 32 columns of a row, each two of every eight; they trade so that each holds eight in
@@ -324,16 +331,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 u32 packed[2][4];
 #pragma unroll
                 for (int k = 0; k < 4; k++) {
-                    u32 at = first + 8 * (j + k) + 2 * low;
-                    float one = at < cols ? by * inverses[start + at] : 0.f;
-                    float other = at + 1 < cols ? by * inverses[start + at + 1] : 0.f;
+                    float2 one = *(const float2*)&of_columns[8 * (j + k) + 2 * low];
                     const float* s = &d[4 * (j + k)];
-                    float a = power_of_two(fmaf(s[0], factor, -factor)) * (upper + one);
-                    float b = power_of_two(fmaf(s[1], factor, -factor)) * (upper + other);
-                    float e = power_of_two(fmaf(s[2], factor, -factor)) * (lower + one);
-                    float f = power_of_two(fmaf(s[3], factor, -factor)) * (lower + other);
-                    __half2 top = __floats2half2_rn(at == row ? 0.f : a, at + 1 == row ? 0.f : b);
-                    __half2 bottom = __floats2half2_rn(at == row + 8 ? 0.f : e, at + 1 == row + 8 ? 0.f : f);
+                    float a = power_of_two(fmaf(s[0], factor, -factor)) * (upper + one.x);
+                    float b = power_of_two(fmaf(s[1], factor, -factor)) * (upper + one.y);
+                    float e = power_of_two(fmaf(s[2], factor, -factor)) * (lower + one.x);
+                    float f = power_of_two(fmaf(s[3], factor, -factor)) * (lower + one.y);
+                    if (diagonal) {
+                        u32 at = first + 8 * (j + k) + 2 * low;
+                        a = at == row ? 0.f : a, b = at + 1 == row ? 0.f : b;
+                        e = at == row + 8 ? 0.f : e, f = at + 1 == row + 8 ? 0.f : f;
+                    }
+                    __half2 top = __floats2half2_rn(a, b), bottom = __floats2half2_rn(e, f);
                     packed[0][k] = *(u32*)&top, packed[1][k] = *(u32*)&bottom;
                 }
 #pragma unroll

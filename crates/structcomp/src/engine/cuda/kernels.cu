@@ -8,6 +8,8 @@ typedef unsigned long long u64;
 
 // Rows that a block goes over where columns are summed.
 #define ROWS 256
+// Members of a cluster that are drawn from in shared memory, by blocks of 32 threads.
+#define MOST_SHARED 256
 // Similarities that a block goes over.
 #define TILE_ROWS 64
 #define TILE_COLS 256
@@ -62,11 +64,28 @@ extern "C" __global__ void keep_members(const u64* clock, u64 key, const u32* st
     Random random(key, clock[0] << 32 | cluster);
     u32 *own = room + begin, *out = kept + begin;
     const u32* all = members + begin;
+    // Most clusters fit in shared memory, where the loads that wait for each other are fast.
+    __shared__ unsigned char order[32][MOST_SHARED + 4];
+    __shared__ u32 drawn_bits[32][MOST_SHARED / 32 + 1];
     if (by_coin) {
         while (count == 0 && size > 0) {
             for (u32 at = 0; at < size; at++) {
                 if ((int)random.next() < 0) out[count++] = all[at];
             }
+        }
+    } else if (size <= MOST_SHARED) {
+        unsigned char* places = order[threadIdx.x];
+        u32* bits = drawn_bits[threadIdx.x];
+        for (u32 at = 0; at < size; at++) places[at] = at;
+        for (u32 word = 0; word < MOST_SHARED / 32; word++) bits[word] = 0;
+        u32 half = size / 2 > 0 ? size / 2 : 1;
+        for (u32 at = 0; at < half && at < size; at++) {
+            u32 other = at + random.below(size - at), drawn = places[other];
+            places[other] = places[at];
+            bits[drawn / 32] |= 1u << drawn % 32;
+        }
+        for (u32 word = 0; word * 32 < size; word++) {
+            for (u32 left = bits[word]; left; left &= left - 1) out[count++] = all[word * 32 + __ffs(left) - 1];
         }
     } else {
         for (u32 at = 0; at < size; at++) own[at] = at, out[at] = 0;
@@ -128,14 +147,13 @@ extern "C" __global__ void sparse_cluster_means(const u64* offsets, const u32* i
 
 enum { NONE, RELU, ELU, PRELU, PRELU_SHARED };
 
-// Adds the bias and applies the activation; what it is applied to is kept where `kept` is given.
+// Adds the bias and applies the activation.
 extern "C" __global__ void activate(const float* in, const float* bias, const float* slopes, int kind, u64 count,
-                                    u32 cols, float* kept, float* out) {
+                                    u32 cols, float* out) {
     u64 stride = (u64)gridDim.x * blockDim.x;
     for (u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride) {
         u32 col = at % cols;
         float y = in[at] + bias[col], below = fminf(y, 0.f);
-        if (kept) kept[at] = y;
         float result = y;
         if (kind == RELU) result = fmaxf(y, 0.f);
         if (kind == ELU) result = fmaxf(y, 0.f) + expm1f(below);
@@ -145,21 +163,22 @@ extern "C" __global__ void activate(const float* in, const float* bias, const fl
     }
 }
 
-// Turns the gradient of a layer's result into that of the linear map. `own` is the result, or what the activation was
-// applied to where there are slopes. Sums for bias and slopes are of the rows of a block each.
-extern "C" __global__ void activate_back(float* gradient, const float* own, const float* slopes, int kind, u32 rows,
-                                         u32 cols, float* of_bias, float* of_slopes) {
+// Turns the gradient of a layer's result into that of the linear map. `own` is the result, or where there are slopes what
+// the bias was added to. Sums for bias and slopes are of the rows of a block each.
+extern "C" __global__ void activate_back(float* gradient, const float* own, const float* own_bias, const float* slopes,
+                                         int kind, u32 rows, u32 cols, float* of_bias, float* of_slopes) {
     __shared__ float sums[2][8][33];
     u32 col = blockIdx.x * 32 + threadIdx.x;
     u32 end = min(rows, (blockIdx.y + 1) * ROWS);
     float bias = 0, slope_sum = 0;
     if (col < cols) {
+        float added = kind >= PRELU ? own_bias[col] : 0.f;
         float slope = kind == PRELU ? slopes[col] : kind == PRELU_SHARED ? slopes[0] : 0.f;
         for (u32 row = blockIdx.y * ROWS + threadIdx.y; row < end; row += 8) {
             size_t at = (size_t)row * cols + col;
             float g = gradient[at];
             if (kind != NONE) {
-                float x = own[at];
+                float x = own[at] + added;
                 if (kind == RELU) g = x > 0 ? g : 0;
                 if (kind == ELU) g *= 1 + fminf(x, 0.f);
                 if (kind >= PRELU) {
@@ -418,9 +437,22 @@ extern "C" __global__ void contrast_rows(float* g, const float* p, const float* 
 
 // ---- CCA-SSG ----
 
+// Adds up two sums of each column over the eight threads that have a part of them.
+static __device__ void write_moments(double sum, double product, u32 cols, double* partial) {
+    __shared__ double sums[2][8][33];
+    u32 col = blockIdx.x * 32 + threadIdx.x;
+    sums[0][threadIdx.y][threadIdx.x] = sum;
+    sums[1][threadIdx.y][threadIdx.x] = product;
+    __syncthreads();
+    if (threadIdx.y == 0 && col < cols) {
+        for (int i = 1; i < 8; i++) sum += sums[0][i][threadIdx.x], product += sums[1][i][threadIdx.x];
+        partial[((size_t)blockIdx.y * 2) * cols + col] = sum;
+        partial[((size_t)blockIdx.y * 2 + 1) * cols + col] = product;
+    }
+}
+
 // Σ a and Σ a·b of each column, over the rows of a block each.
 extern "C" __global__ void moments(const float* a, const float* b, u32 rows, u32 cols, double* partial) {
-    __shared__ double sums[2][8][33];
     u32 col = blockIdx.x * 32 + threadIdx.x;
     u32 end = min(rows, (blockIdx.y + 1) * ROWS);
     double sum = 0, product = 0;
@@ -430,14 +462,7 @@ extern "C" __global__ void moments(const float* a, const float* b, u32 rows, u32
         sum += value;
         product += value * b[at];
     }
-    sums[0][threadIdx.y][threadIdx.x] = sum;
-    sums[1][threadIdx.y][threadIdx.x] = product;
-    __syncthreads();
-    if (threadIdx.y == 0 && col < cols) {
-        for (int i = 1; i < 8; i++) sum += sums[0][i][threadIdx.x], product += sums[1][i][threadIdx.x];
-        partial[((size_t)blockIdx.y * 2) * cols + col] = sum;
-        partial[((size_t)blockIdx.y * 2 + 1) * cols + col] = product;
-    }
+    write_moments(sum, product, cols, partial);
 }
 
 // Mean and one over the deviation of each column, or for the way back the mean and Σ a·b/(rows − 1).
@@ -475,13 +500,20 @@ extern "C" __global__ void standardize(const float* z, const float* mean, const 
     }
 }
 
-// g = cubed·g + scale·z + crossed·other.
+// g = cubed·g + scale·z + crossed·other, and of it what `moments` gives with z.
 extern "C" __global__ void combine(float* g, const float* z, const float* other, float cubed, float scale,
-                                   float crossed, u64 count) {
-    u64 stride = (u64)gridDim.x * blockDim.x;
-    for (u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride) {
-        g[at] = cubed * g[at] + scale * z[at] + crossed * other[at];
+                                   float crossed, u32 rows, u32 cols, double* partial) {
+    u32 col = blockIdx.x * 32 + threadIdx.x;
+    u32 end = min(rows, (blockIdx.y + 1) * ROWS);
+    double sum = 0, product = 0;
+    for (u32 row = blockIdx.y * ROWS + threadIdx.y; row < end && col < cols; row += 8) {
+        size_t at = (size_t)row * cols + col;
+        float own = z[at], value = cubed * g[at] + scale * own + crossed * other[at];
+        g[at] = value;
+        sum += value;
+        product += (double)value * own;
     }
+    write_moments(sum, product, cols, partial);
 }
 
 extern "C" __global__ void unstandardize(float* g, const float* z, const float* mean, const float* along,

@@ -14,7 +14,7 @@ struct GpuLayer {
     weight: Range<usize>,
     bias: Range<usize>,
     slopes: Range<usize>,
-    /// What the activation was applied to, for learnt slopes.
+    /// What the bias was added to, for learnt slopes.
     before: Option<GpuArray<f32>>,
     result: GpuArray<f32>,
 }
@@ -77,11 +77,9 @@ impl GpuLayers {
             let weight = parameters.matrix(own.weight.start, inputs, outputs);
             let product = made.matrix(0, self.rows, outputs);
             gpu.product(product, input.matrix(0, self.rows, inputs), weight, false)?;
-            let kept = own.before.as_ref().map_or(Arg::NOTHING, Arg::from);
             let (bias, slopes) = (parameters.from(own.bias.start), parameters.from(own.slopes.start));
             let count = self.rows * outputs;
-            let args =
-                args![made, bias, slopes, kind(activation), count as u64, outputs as u32, kept, &own.result];
+            let args = args![made, bias, slopes, kind(activation), count as u64, outputs as u32, &own.result];
             gpu.launch("activate", (blocks(count), 1), (256, 1), args)?;
             input = &own.result;
         }
@@ -125,9 +123,9 @@ impl GpuLayers {
         let Layer { outputs, activation, .. } = own.layer;
         let (cols, tiles) = (outputs as u32, self.rows.div_ceil(ROWS));
         let seen = own.before.as_ref().unwrap_or(&own.result);
-        let slopes = parameters.from(own.slopes.start);
-        let (of_bias, of_slopes) = (&self.of_bias, &self.of_slopes);
-        let args = args![given, seen, slopes, kind(activation), self.rows as u32, cols, of_bias, of_slopes];
+        let (bias, slopes) = (parameters.from(own.bias.start), parameters.from(own.slopes.start));
+        let (of_bias, of_slopes, rows) = (&self.of_bias, &self.of_slopes, self.rows as u32);
+        let args = args![given, seen, bias, slopes, kind(activation), rows, cols, of_bias, of_slopes];
         gpu.launch("activate_back", (outputs.div_ceil(32), tiles), (32, 8), args)?;
         let finish = |partial: &GpuArray<f32>, to: Arg| {
             let args = args![partial, tiles as u32, cols, to];
