@@ -9,6 +9,7 @@ mod correlation;
 mod embed;
 mod gpu;
 mod layers;
+mod operand;
 mod pairs;
 mod reach;
 #[cfg(test)]
@@ -24,15 +25,16 @@ use crate::{Error, Optimizer, Result, Seed};
 use contrast::PanelContrast;
 use correlation::Correlation;
 pub(crate) use embed::GraphEngine;
-use gpu::{Gpu, GpuArray, Recorded, args};
+use gpu::{Gpu, Recorded};
 use layers::GpuLayers;
+use operand::{GpuArray, args};
 use pairs::PairLoss;
 pub(super) use reach::{embedding_pays, embedding_refusal, pays, refusal};
 use std::sync::OnceLock;
 use views::ClusterViews;
 
 /// All kernels by name.
-const NAMES: [&str; 35] = [
+const NAMES: [&str; 36] = [
     "activate",
     "activate_back",
     "adam",
@@ -54,6 +56,7 @@ const NAMES: [&str; 35] = [
     "keep_members",
     "list_pairs",
     "moments",
+    "narrowed",
     "off_identity",
     "open_step",
     "outer",

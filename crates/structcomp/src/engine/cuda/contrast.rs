@@ -3,7 +3,8 @@
 //!
 //! Rows have length one. So in half precision, with sums in `f32`, similarities are as accurate as in TF32.
 
-use super::gpu::{Gpu, GpuArray, GpuMatrix, TensorMap, args};
+use super::gpu::Gpu;
+use super::operand::{GpuArray, GpuMatrix, TensorMap, args};
 use crate::Result;
 use crate::device::Precision;
 
@@ -122,7 +123,7 @@ impl PanelContrast {
         let (rows, cols) = (self.rows as u32, self.width as u32);
         let halves = match &self.similarities {
             Similarities::Half { rows, .. } => rows.from(0),
-            Similarities::Single(_) => super::gpu::Arg::NOTHING,
+            Similarities::Single(_) => super::operand::Arg::NOTHING,
         };
         let by_warps = (self.rows.div_ceil(8), 1);
         gpu.launch("unit_rows", by_warps, (256, 1), args![z, rows, cols, &self.scales, halves])?;

@@ -1,7 +1,8 @@
 //! CCA-SSG's loss on the GPU; see [`CcaSsg`](crate::model::CcaSsg) for the formula.
 
-use super::gpu::{Arg, Gpu, GpuArray, args};
+use super::gpu::Gpu;
 use super::layers::{ROWS, blocks};
+use super::operand::{Arg, GpuArray, args};
 use crate::Result;
 
 pub(super) struct Correlation {

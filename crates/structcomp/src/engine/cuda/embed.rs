@@ -1,7 +1,8 @@
 //! Embedding on a GPU: the hops of a layer by strips of columns, as wide as fit, and its products by blocks of rows.
 
-use super::gpu::{Gpu, GpuArray, GpuMatrix, args};
+use super::gpu::Gpu;
 use super::layers::{blocks, kind};
+use super::operand::{GpuArray, GpuMatrix, args};
 use crate::device::Precision;
 use crate::encoder::Encoder;
 use crate::graph::Hops;
@@ -213,8 +214,16 @@ impl<'g> GpuGraph<'g> {
         let mut rows = Vec::new();
         self.each_block(hopped, (inputs, width), weight, |block, out| {
             let count = block * width;
-            let args =
-                args![out, &bias, &slopes, kind(view.layer.activation), count as u64, width as u32, out];
+            let args = args![
+                out,
+                &bias,
+                &slopes,
+                kind(view.layer.activation),
+                count as u64,
+                width as u32,
+                out,
+                super::operand::Arg::NOTHING
+            ];
             self.gpu.launch("activate", (blocks(count), 1), (256, 1), args)?;
             rows.resize(count, 0.0);
             self.gpu.read(out, &mut rows)?;
@@ -341,7 +350,7 @@ impl<'g> GpuGraph<'g> {
         by: f32,
         with: Option<(&GpuArray<T>, f32)>,
     ) -> Result<()> {
-        let nothing = super::gpu::Arg::NOTHING;
+        let nothing = super::operand::Arg::NOTHING;
         let weights = self.weights.as_ref().map_or(nothing, |weights| weights.from(0));
         let (base, own) = with.map_or((nothing, 0.0), |(base, own)| (base.from(0), own));
         let fours = stride / 4;

@@ -1,6 +1,7 @@
 // Everything of a training step and of an embedding that is no matrix product. Sums are made in a fixed order, so the
 // same input gives the same bytes on the same GPU. `scripts/kernels.py` compiles this file to `kernels.fatbin`.
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 typedef unsigned int u32;
@@ -147,9 +148,9 @@ extern "C" __global__ void sparse_cluster_means(const u64* offsets, const u32* i
 
 enum { NONE, RELU, ELU, PRELU, PRELU_SHARED };
 
-// Adds the bias and applies the activation.
+// Adds the bias and applies the activation; the result is written where there is a place for it, in either width.
 extern "C" __global__ void activate(const float* in, const float* bias, const float* slopes, int kind, u64 count,
-                                    u32 cols, float* out) {
+                                    u32 cols, float* out, __nv_bfloat16* narrow) {
     u64 stride = (u64)gridDim.x * blockDim.x;
     for (u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride) {
         u32 col = at % cols;
@@ -159,14 +160,23 @@ extern "C" __global__ void activate(const float* in, const float* bias, const fl
         if (kind == ELU) result = fmaxf(y, 0.f) + expm1f(below);
         if (kind == PRELU) result = fmaxf(y, 0.f) + slopes[col] * below;
         if (kind == PRELU_SHARED) result = fmaxf(y, 0.f) + slopes[0] * below;
-        out[at] = result;
+        if (out) out[at] = result;
+        if (narrow) narrow[at] = __float2bfloat16(result);
+    }
+}
+
+extern "C" __global__ void narrowed(const float* in, u64 count, __nv_bfloat16* out) {
+    u64 stride = (u64)gridDim.x * blockDim.x;
+    for (u64 at = (u64)blockIdx.x * blockDim.x + threadIdx.x; at < count; at += stride) {
+        out[at] = __float2bfloat16(in[at]);
     }
 }
 
 // Turns the gradient of a layer's result into that of the linear map. `own` is the result, or where there are slopes what
 // the bias was added to. Sums for bias and slopes are of the rows of a block each.
 extern "C" __global__ void activate_back(float* gradient, const float* own, const float* own_bias, const float* slopes,
-                                         int kind, u32 rows, u32 cols, float* of_bias, float* of_slopes) {
+                                         int kind, u32 rows, u32 cols, float* of_bias, float* of_slopes,
+                                         __nv_bfloat16* narrow) {
     __shared__ float sums[2][8][33];
     u32 col = blockIdx.x * 32 + threadIdx.x;
     u32 end = min(rows, (blockIdx.y + 1) * ROWS);
@@ -185,8 +195,10 @@ extern "C" __global__ void activate_back(float* gradient, const float* own, cons
                     slope_sum += g * fminf(x, 0.f);
                     g *= x > 0 ? 1 : slope;
                 }
-                gradient[at] = g;
+                // Where it is narrowed, the wide one is not read again.
+                if (!narrow) gradient[at] = g;
             }
+            if (narrow) narrow[at] = __float2bfloat16(g);
             bias += g;
         }
     }

@@ -1,8 +1,9 @@
 //! The losses of SCE and COLES on the GPU: functions of T = tr(ZᵀMZ) for a sparse M, which for SCE is drawn in every
 //! step.
 
-use super::gpu::{Arg, Gpu, GpuArray, args};
+use super::gpu::Gpu;
 use super::layers::blocks;
+use super::operand::{Arg, GpuArray, args};
 use crate::model::{Compared, Form, Model, Sce};
 use crate::{Error, Result, Seed};
 

@@ -84,7 +84,7 @@ pub(super) fn bytes(plan: &Plan, compressed: &Compressed, precision: Precision) 
         Features::Sparse(x) => 8 * (x.rows() + 1) + 8 * x.entries(),
     };
     let views = 4 * rows * cols + if two { source + 12 * nodes + 8 * clusters } else { 0 };
-    let layers = plan.network.single().map_or(0, |network| GpuLayers::bytes(network, rows));
+    let layers = plan.network.single().map_or(0, |network| GpuLayers::bytes(network, rows, precision));
     let loss = match &plan.model {
         Model::Grace(grace) => PanelContrast::bytes(precision, grace.tau, rows, width),
         Model::CcaSsg(_) => Correlation::bytes(clusters, width),

@@ -1,6 +1,7 @@
 //! Against twins in `f64`, against the CPU's engine, and against itself. All need a GPU; `./check --gpu` runs them.
 
-use super::gpu::{Gpu, GpuArray, args};
+use super::gpu::Gpu;
+use super::operand::{GpuArray, args};
 use super::*;
 use crate::device::Precision;
 use crate::engine::Cpu;

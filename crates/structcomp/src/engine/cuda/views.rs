@@ -1,7 +1,8 @@
 //! The rows of a step: X_c, and below it for models of two views the means over the members that DropMember keeps,
 //! drawn on the GPU from the same streams as on the CPU.
 
-use super::gpu::{Arg, Gpu, GpuArray, args};
+use super::gpu::Gpu;
+use super::operand::{Arg, GpuArray, args};
 use crate::{Compressed, DropMember, Features, Result, Seed};
 
 pub(super) struct ClusterViews {
