@@ -34,7 +34,7 @@ use std::sync::OnceLock;
 use views::ClusterViews;
 
 /// All kernels by name.
-const NAMES: [&str; 36] = [
+const NAMES: [&str; 38] = [
     "activate",
     "activate_back",
     "adam",
@@ -51,7 +51,9 @@ const NAMES: [&str; 36] = [
     "finish_columns",
     "finish_moments",
     "hop_half",
+    "hop_half_wide",
     "hop_single",
+    "hop_single_wide",
     "inverses",
     "keep_members",
     "list_pairs",
@@ -356,11 +358,12 @@ mod shipped {
     #[test]
     fn every_kernel_of_the_source_is_known_by_name() {
         let kernels = |source: &'static str| {
-            let declared = source.split("extern \"C\" __global__ void ").skip(1);
+            let declared =
+                source.split("extern \"C\" __global__ void ").skip(1).chain(source.split("\nHOP(").skip(1));
             let declared = declared.filter_map(|rest| {
-                rest.trim_start_matches("__launch_bounds__(THREADS, 1)").trim().split('(').next()
+                rest.trim_start_matches("__launch_bounds__(THREADS, 1)").trim().split(['(', ',']).next()
             });
-            let mut kernels: Vec<&str> = declared.collect();
+            let mut kernels: Vec<&str> = declared.filter(|name| *name != "NAME").collect();
             kernels.sort_unstable();
             kernels
         };

@@ -21,7 +21,8 @@ const MOST_HALF: f32 = 1e4;
 
 /// How numbers are stored between hops. Sums are in `f32`.
 trait Stored: DeviceRepr + ValidAsZeroBits + Copy + Default + Send + Sync {
-    const HOP: &'static str;
+    /// The kernels for a few and for many columns.
+    const HOPS: [&'static str; 2];
     fn of(value: f32) -> Self;
     fn value(self) -> f32;
 
@@ -32,7 +33,7 @@ trait Stored: DeviceRepr + ValidAsZeroBits + Copy + Default + Send + Sync {
 }
 
 impl Stored for f32 {
-    const HOP: &'static str = "hop_single";
+    const HOPS: [&'static str; 2] = ["hop_single", "hop_single_wide"];
 
     fn of(value: f32) -> Self {
         value
@@ -48,7 +49,7 @@ impl Stored for f32 {
 }
 
 impl Stored for u16 {
-    const HOP: &'static str = "hop_half";
+    const HOPS: [&'static str; 2] = ["hop_half", "hop_half_wide"];
 
     fn of(value: f32) -> Self {
         f16::from_f32(value).to_bits()
@@ -357,7 +358,10 @@ impl<'g> GpuGraph<'g> {
         let (offsets, targets, scale) = (&self.offsets, &self.targets, &self.scale);
         let (rows, fours_u32) = (self.nodes as u32, fours as u32);
         let args = args![offsets, targets, weights, scale, x, 0u32, rows, fours_u32, base, by, own, out];
-        self.gpu.launch(T::HOP, (self.nodes.div_ceil(8), fours.div_ceil(32)), (256, 1), args)
+        // A warp goes over 128 columns, or over 512 where there are as many.
+        let is_wide = fours >= 128;
+        let strips = fours.div_ceil(if is_wide { 128 } else { 32 });
+        self.gpu.launch(T::HOPS[usize::from(is_wide)], (self.nodes.div_ceil(8), strips), (256, 1), args)
     }
 
     /// Hops of rows that stay on the GPU, for tests.

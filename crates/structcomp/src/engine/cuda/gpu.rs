@@ -4,7 +4,7 @@
 //! The unsafe code in this file and in `operand.rs` is all of this engine. It hands work to the driver, which touches
 //! the GPU's memory alone: a wrong argument ends in an error of the driver, and harms nothing of this process.
 
-use super::operand::{Arg, GpuArray, GpuMatrix, TensorMap, Width};
+use super::operand::{Arg, GpuArray, GpuMatrix, Width};
 use crate::device::Precision;
 use crate::guard::caught;
 use crate::memory::human_bytes;

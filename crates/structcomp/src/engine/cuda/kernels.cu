@@ -681,61 +681,80 @@ static __device__ void put(uint2* to, const float4& four) {
     *to = make_uint2(*(u32*)&a, *(u32*)&b);
 }
 
-// Rows of ÂX, times `by`, plus `own_share` times the rows of `base` where that is given. A warp for each row and
-// each 128 columns. `scale` is D^-1/2; a node's own row counts as a neighbour. `cols` is a multiple of four.
-template <typename Four>
+// Rows of ÂX, times `by`, plus `own_share` times the rows of `base` where that is given. A warp for each row and each
+// 128 columns, `K` times. `scale` is D^-1/2; a node's own row counts as a neighbour. The lanes of a warp look up the
+// neighbours of a row together, 32 at a time; sums are in their order.
+template <typename Four, int K>
 static __device__ void hop(const u64* offsets, const u32* targets, const float* edge_weights, const float* scale,
                            const Four* x, u32 first, u32 rows, u32 fours, const Four* base, float by, float own_share,
                            Four* out) {
-    u32 at = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
-    u32 four = blockIdx.y * 32 + threadIdx.x % 32;
-    if (at >= rows || four >= fours) return;
-    u32 row = first + at;
+    const int AT_ONCE = K > 1 ? 2 : 4;
+    u32 at = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (at >= rows) return;
+    u32 row = first + at, start = blockIdx.y * 32 * K + lane;
     float own = scale[row];
-    float4 sum = single(x[(size_t)row * fours + four]);
-    sum = make_float4(own * sum.x, own * sum.y, own * sum.z, own * sum.w);
-    u64 entry = offsets[row], end = offsets[row + 1];
-    for (; entry + 4 <= end; entry += 4) {
-        u32 node[4];
-        float weight[4];
-        float4 value[4];
+    float4 sums[K];
 #pragma unroll
-        for (int i = 0; i < 4; i++) node[i] = targets[entry + i];
+    for (int k = 0; k < K; k++) {
+        u32 four = start + 32 * k;
+        float4 value = four < fours ? single(x[(size_t)row * fours + four]) : make_float4(0, 0, 0, 0);
+        sums[k] = make_float4(own * value.x, own * value.y, own * value.z, own * value.w);
+    }
+    u64 end = offsets[row + 1];
+    for (u64 entry = offsets[row]; entry < end; entry += 32) {
+        u32 count = min((u64)32, end - entry), node = row;
+        float weight = 0;
+        if (lane < count) {
+            node = targets[entry + lane];
+            weight = scale[node] * (edge_weights ? edge_weights[entry + lane] : 1.f);
+        }
+        for (u32 i = 0; i < count; i += AT_ONCE) {
+            float4 values[AT_ONCE][K];
+            float weights[AT_ONCE];
 #pragma unroll
-        for (int i = 0; i < 4; i++) value[i] = single(x[(size_t)node[i] * fours + four]);
+            for (int j = 0; j < AT_ONCE; j++) {
+                u32 from = __shfl_sync(~0u, node, min(i + j, 31u));
+                weights[j] = __shfl_sync(~0u, weight, min(i + j, 31u));
 #pragma unroll
-        for (int i = 0; i < 4; i++) weight[i] = scale[node[i]] * (edge_weights ? edge_weights[entry + i] : 1.f);
+                for (int k = 0; k < K; k++) {
+                    u32 four = start + 32 * k;
+                    bool is_there = four < fours && i + j < count;
+                    values[j][k] = is_there ? single(x[(size_t)from * fours + four]) : make_float4(0, 0, 0, 0);
+                }
+            }
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            sum.x += weight[i] * value[i].x, sum.y += weight[i] * value[i].y;
-            sum.z += weight[i] * value[i].z, sum.w += weight[i] * value[i].w;
+            for (int j = 0; j < AT_ONCE; j++) {
+#pragma unroll
+                for (int k = 0; k < K; k++) {
+                    sums[k].x += weights[j] * values[j][k].x, sums[k].y += weights[j] * values[j][k].y;
+                    sums[k].z += weights[j] * values[j][k].z, sums[k].w += weights[j] * values[j][k].w;
+                }
+            }
         }
     }
-    for (; entry < end; entry++) {
-        u32 node = targets[entry];
-        float4 value = single(x[(size_t)node * fours + four]);
-        float weight = scale[node] * (edge_weights ? edge_weights[entry] : 1.f);
-        sum.x += weight * value.x, sum.y += weight * value.y;
-        sum.z += weight * value.z, sum.w += weight * value.w;
-    }
     own *= by;
-    sum = make_float4(own * sum.x, own * sum.y, own * sum.z, own * sum.w);
-    if (base) {
-        float4 more = single(base[(size_t)row * fours + four]);
-        sum.x += own_share * more.x, sum.y += own_share * more.y;
-        sum.z += own_share * more.z, sum.w += own_share * more.w;
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+        u32 four = start + 32 * k;
+        if (four >= fours) continue;
+        float4 sum = make_float4(own * sums[k].x, own * sums[k].y, own * sums[k].z, own * sums[k].w);
+        if (base) {
+            float4 more = single(base[(size_t)row * fours + four]);
+            sum.x += own_share * more.x, sum.y += own_share * more.y;
+            sum.z += own_share * more.z, sum.w += own_share * more.w;
+        }
+        put(&out[(size_t)at * fours + four], sum);
     }
-    put(&out[(size_t)at * fours + four], sum);
 }
 
-extern "C" __global__ void hop_single(const u64* offsets, const u32* targets, const float* edge_weights,
-                                      const float* scale, const float4* x, u32 first, u32 rows, u32 fours,
-                                      const float4* base, float by, float own_share, float4* out) {
-    hop(offsets, targets, edge_weights, scale, x, first, rows, fours, base, by, own_share, out);
-}
+#define HOP(NAME, FOUR, K)                                                                                         \
+    extern "C" __global__ void NAME(const u64* offsets, const u32* targets, const float* edge_weights,             \
+                                    const float* scale, const FOUR* x, u32 first, u32 rows, u32 fours,             \
+                                    const FOUR* base, float by, float own_share, FOUR* out) {                      \
+        hop<FOUR, K>(offsets, targets, edge_weights, scale, x, first, rows, fours, base, by, own_share, out);      \
+    }
 
-extern "C" __global__ void hop_half(const u64* offsets, const u32* targets, const float* edge_weights,
-                                    const float* scale, const uint2* x, u32 first, u32 rows, u32 fours,
-                                    const uint2* base, float by, float own_share, uint2* out) {
-    hop(offsets, targets, edge_weights, scale, x, first, rows, fours, base, by, own_share, out);
-}
+HOP(hop_single, float4, 1)
+HOP(hop_single_wide, float4, 4)
+HOP(hop_half, uint2, 1)
+HOP(hop_half_wide, uint2, 4)

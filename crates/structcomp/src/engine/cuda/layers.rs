@@ -116,7 +116,8 @@ impl GpuLayers {
     }
 
     fn weight(&self, own: &GpuLayer, parameters: &GpuArray<f32>) -> GpuMatrix {
-        let (at, Layer { inputs, outputs, .. }) = (own.weight.start, own.layer);
+        let at = own.weight.start;
+        let Layer { inputs, outputs, .. } = own.layer;
         match &self.narrow {
             Some(narrow) => narrow.parameters.matrix(at, inputs, outputs).brain(),
             None => parameters.matrix(at, inputs, outputs),
