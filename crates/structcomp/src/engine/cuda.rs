@@ -115,7 +115,7 @@ struct StepState {
 }
 
 enum GpuLoss {
-    Contrast(PanelContrast),
+    Contrast(Box<PanelContrast>),
     Correlation(Correlation),
     Pairs(PairLoss),
 }
@@ -124,7 +124,7 @@ impl GpuLoss {
     fn new(gpu: &Gpu, plan: &Plan, sampler: &dyn Sampler, rows: usize, seed: Seed) -> Result<Self> {
         let width = plan.network.outputs();
         Ok(match &plan.model {
-            Model::Grace(grace) => Self::Contrast(PanelContrast::new(gpu, grace.tau, rows, width)?),
+            Model::Grace(grace) => Self::Contrast(Box::new(PanelContrast::new(gpu, grace.tau, rows, width)?)),
             Model::CcaSsg(_) if rows < 4 => {
                 return Err(Error::Input("columns of a single row cannot be standardised".into()));
             }

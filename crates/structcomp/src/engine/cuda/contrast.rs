@@ -40,7 +40,7 @@ enum Similarities {
         rows: GpuArray<u16>,
         panel: GpuArray<u16>,
         /// How the kernels of `hopper.cu` fetch the rows, where they run.
-        map: Option<TensorMap>,
+        map: Option<Box<TensorMap>>,
     },
 }
 
@@ -83,7 +83,8 @@ impl PanelContrast {
         let similarities = match sizes.half {
             true => {
                 let halves = gpu.zeros(rows * width)?;
-                let map = if gpu.is_hopper() { TensorMap::new(&halves, rows, width)? } else { None };
+                let map =
+                    if gpu.is_hopper() { TensorMap::new(&halves, rows, width)?.map(Box::new) } else { None };
                 Similarities::Half { rows: halves, panel: gpu.zeros(panel)?, map }
             }
             false => Similarities::Single(gpu.zeros(panel)?),
@@ -162,13 +163,12 @@ impl PanelContrast {
     /// Makes the similarities of a panel's rows with themselves and all later ones; how far apart their rows are.
     fn similarities(&self, gpu: &Gpu, z: &GpuArray<f32>, start: usize) -> Result<usize> {
         let (rows, cols) = self.shape(start);
-        let (stride, width) = (cols.next_multiple_of(8), self.width);
+        let stride = cols.next_multiple_of(8);
         let (own, all) = (self.operand(z, start, rows), self.operand(z, start, cols));
         let panel = match &self.similarities {
             Similarities::Single(panel) => panel.matrix(0, rows, cols),
             Similarities::Half { panel, .. } => panel.matrix(0, rows, cols),
         };
-        debug_assert!(width > 0);
         gpu.product(panel.stride(stride), own, all.t(), false)?;
         Ok(stride)
     }
@@ -196,7 +196,7 @@ impl PanelContrast {
         }
         let (rows, depth) = (self.rows as u32, self.width as u32);
         let (by_row, by_col) = (panel.from(0), panel.from(2 * by_row));
-        let args = args![*map, rows, depth, self.factor(), stride as u32, by_row, by_col];
+        let args = args![**map, rows, depth, self.factor(), stride as u32, by_row, by_col];
         gpu.launch_hopper("pair_sums", args)?;
         let args = args![by_row, by_col, rows, stride as u32, &self.sums, &self.inverses];
         gpu.launch("add_pair_sums", (self.rows.div_ceil(256), 1), (256, 1), args)?;
@@ -210,7 +210,7 @@ impl PanelContrast {
             let stride = cols.next_multiple_of(8);
             let (start, width, inverses) = (start as u32, self.width as u32, &self.inverses);
             let (rows, cols, factor) = (rows as u32, cols as u32, self.factor());
-            let args = args![*map, start, rows, cols, width, factor, inverses, by, stride as u32, panel];
+            let args = args![**map, start, rows, cols, width, factor, inverses, by, stride as u32, panel];
             return gpu.launch_hopper("pair_weights", args).map(|()| stride);
         }
         let stride = self.similarities(gpu, z, start)?;
