@@ -152,8 +152,8 @@ mod tests {
     fn memory_grows_with_rows_and_not_with_their_square() {
         let training = named("grace");
         let small = on_clusters(&training, |plan, _, compressed| bytes(plan, compressed, Precision::Tf32));
-        // The views, four results and two gradients of 8,000 x 512, half-precision rows, a panel, and a workspace.
+        // The views, four results and two gradients of 8,000 x 512, half-precision rows, and a workspace; and a panel.
         let floor = (8000 * 512 * (4 * 6 + 2) + WORKSPACE) as u64;
-        assert!(small > floor && small < 2 * floor, "{small} {floor}");
+        assert!(small > floor && small < floor + (220 << 20), "{small} {floor}");
     }
 }
