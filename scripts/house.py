@@ -30,7 +30,7 @@ def sources(crate: Path) -> list[Path]:
 
 def is_test(path: Path, crate: Path) -> bool:
     top = path.relative_to(crate / "src").parts[0]
-    return path.name in TESTS or top.startswith(("properties", "fuzz"))
+    return path.name in TESTS or "tests" in path.parts or top.startswith(("properties", "fuzz"))
 
 
 def items(group: str) -> list[str]:

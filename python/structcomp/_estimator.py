@@ -69,6 +69,11 @@ class StructComp(Parameters, Fitted):
         Seed. The same seed gives the same bytes for any number of threads. None draws a seed.
     n_threads : int, optional
         Number of threads. None and -1 mean one per core, -2 one less, and so on.
+    device : str
+        Where to train and embed: ``"cpu"``; ``"cuda"``, an NVIDIA GPU, or an error; or ``"auto"``, the GPU
+        where there is one and it pays.
+    precision : str
+        Precision of matrix products on the GPU: ``"f32"``, ``"tf32"`` or ``"bf16"``.
     width, directions, draws, weights : optional
         Of the default model: the most columns of the embedding (256), the most principal axes (512), random
         halves (4), and how much each part counts.

@@ -38,6 +38,8 @@ class Parameters:
         verbose: bool = False,
         random_state: Any = None,
         n_threads: Optional[int] = None,
+        device: str = "auto",
+        precision: str = "f32",
         width: Optional[int] = None,
         directions: Optional[int] = None,
         draws: Optional[int] = None,
@@ -105,6 +107,8 @@ class Parameters:
         self.verbose = verbose
         self.random_state = random_state
         self.n_threads = n_threads
+        self.device = device
+        self.precision = precision
         self.width = width
         self.directions = directions
         self.draws = draws

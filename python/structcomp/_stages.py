@@ -221,6 +221,8 @@ def train(
     verbose: bool = False,
     random_state: Any = 0,
     n_threads: Optional[int] = None,
+    device: str = "auto",
+    precision: str = "f32",
     hidden: int = 512,
     layers: int = 1,
     epochs: int = 50,
@@ -297,6 +299,11 @@ def train(
         Seed.
     n_threads : int, optional
         Number of threads; one per core by default.
+    device : str
+        Where to train and embed: ``"cpu"``; ``"cuda"``, an NVIDIA GPU, or an error; or ``"auto"``, the GPU
+        where there is one and it pays.
+    precision : str
+        Precision of matrix products on the GPU: ``"f32"``, ``"tf32"`` or ``"bf16"``.
     hidden, layers, epochs, learning_rate, weight_decay and all others
         As in `StructComp`.
 

@@ -230,6 +230,12 @@ impl Model {
         self.inner.outputs()
     }
 
+    /// What the model was trained on: `cpu`, or the name of a GPU; `None` after reading a file.
+    #[getter]
+    fn device(&self) -> Option<&str> {
+        self.inner.device.as_deref()
+    }
+
     /// The loss of every epoch; empty after reading a file.
     #[getter]
     fn losses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {

@@ -14,8 +14,8 @@ use structcomp::{Error, Model, Partitioning, Preset, Result, StructComp, Trainin
 const RENAMED: [(&str, &str); 4] =
     [("lambda_", "lambda"), ("n_clusters", "clusters"), ("partitioner", "method"), ("random_state", "seed")];
 /// Fields that hold others. Their fields are the parameters.
-const SECTIONS: [&str; 8] =
-    ["name", "model", "augment", "prepare", "partitioning", "training", "saint", "zoom"];
+const SECTIONS: [&str; 9] =
+    ["name", "model", "augment", "prepare", "partitioning", "training", "saint", "zoom", "compute"];
 
 /// Settings from a JSON object of parameters; `null` leaves a default as it is.
 pub(crate) fn read(given: &str) -> PyResult<StructComp> {
@@ -71,6 +71,7 @@ fn set_any(settings: &mut StructComp, name: &str, value: &Value) -> Result<bool>
         || set(&mut settings.prepare, name, value)?
         || set(&mut settings.saint, name, value)?
         || set(&mut settings.zoom, name, value)?
+        || set(&mut settings.compute, name, value)?
         || set(settings, name, value)?)
 }
 
@@ -127,7 +128,7 @@ fn hyphenated(value: Value) -> Value {
 
 /// The fields of all sections, from the model's to the outermost.
 fn all_fields(settings: &StructComp) -> Result<Vec<(String, Value)>> {
-    let StructComp { training, partitioning, prepare, saint, zoom, .. } = settings;
+    let StructComp { training, partitioning, prepare, saint, zoom, compute, .. } = settings;
     let sections = [
         fields(&training.model)?,
         fields(&training.augment)?,
@@ -136,6 +137,7 @@ fn all_fields(settings: &StructComp) -> Result<Vec<(String, Value)>> {
         fields(prepare)?,
         fields(saint)?,
         fields(zoom)?,
+        fields(compute)?,
         fields(settings)?,
     ];
     Ok(sections.into_iter().flatten().filter(|(key, _)| is_parameter(key)).collect())

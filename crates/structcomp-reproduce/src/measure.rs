@@ -119,7 +119,7 @@ impl Request {
                 epochs(trainer, timed(training), SECONDS)?
             };
             let bytes = before.and_then(|before| Some(peak_rss_bytes()?.saturating_sub(before)));
-            let encoder = trainer.encoder();
+            let encoder = trainer.encoder()?;
             let started = Instant::now();
             encoder.embed(data.graph, data.x)?;
             Ok(Cost {

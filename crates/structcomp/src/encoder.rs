@@ -72,13 +72,19 @@ impl Encoder {
         self.layers().last().map_or(0, |layer| layer.outputs)
     }
 
+    /// Whether its layers are one chain, and nothing is done to their result.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn is_chain(&self) -> bool {
+        self.chains().len() == 1 && self.readout.is_none()
+    }
+
     /// The layers of the first chain.
     fn layers(&self) -> Vec<&Layer> {
         self.chains().first().map(|chain| chain.iter().map(|view| view.layer).collect()).unwrap_or_default()
     }
 
     /// Layers that follow each other: one chain, or two whose results are added.
-    fn chains(&self) -> Vec<Vec<LayerView<'_>>> {
+    pub(crate) fn chains(&self) -> Vec<Vec<LayerView<'_>>> {
         let (mut parameters, mut statistics) = (&self.parameters[..], &self.statistics[..]);
         let mut chains: Vec<Vec<LayerView<'_>>> = Vec::new();
         for network in self.towers.networks() {

@@ -27,8 +27,9 @@ pub(crate) fn still_wanted() -> Result<()> {
 /// How many threads are in [`caught`].
 static CAUGHT: AtomicUsize = AtomicUsize::new(0);
 
-#[cfg(feature = "parquet")]
-/// The result of a decoder whose checks of damaged data are assertions; none if one of them failed.
+#[cfg(any(feature = "parquet", feature = "cuda"))]
+/// The result of work whose checks of what it finds are assertions, such as a decoder's of damaged data; none if one of
+/// them failed.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     CAUGHT.fetch_add(1, Relaxed);
     let done = catch_unwind(AssertUnwindSafe(work));

@@ -4,6 +4,7 @@
 mod atomic;
 pub mod compress;
 pub mod data;
+mod device;
 pub mod encoder;
 mod engine;
 mod error;
@@ -36,6 +37,7 @@ pub mod zoom;
 
 pub use compress::{Compressed, DropMember};
 pub use data::{Dataset, Labels, NodeIds, Split, SplitSet};
+pub use device::{Compute, Device, Precision};
 pub use encoder::EncoderKind;
 pub use error::{Error, Result};
 pub use evaluate::{Controls, Probe};

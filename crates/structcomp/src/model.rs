@@ -39,6 +39,8 @@ pub use sp_gcl::SpGcl;
 #[cfg(test)]
 pub(crate) use {coles::random_pairs, sce::Pairs};
 
+#[cfg(feature = "cuda")]
+pub(crate) use quadratic::Form;
 use quadratic::Quadratic;
 
 use crate::compress::Coarsening;

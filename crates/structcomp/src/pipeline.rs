@@ -13,6 +13,7 @@ pub use fitted::{Fitted, Seconds, TrainedOn};
 pub use mode::Mode;
 pub use new_nodes::NewNodes;
 
+use crate::device;
 use crate::encoder::{Encoder, FittedEncoder, Zoomed};
 use crate::guard::while_unchanged;
 use crate::memory::give_back_memory;
@@ -20,8 +21,8 @@ use crate::model::{OwnObjective, Solved};
 use crate::sample::Inputs;
 use crate::solve::solve;
 use crate::{
-    Compressed, Dataset, Epoch, Error, Features, Graph, Model, Partition, Partitioning, Prepare, Result,
-    Saint, Seed, Trainer, Training, Zoom,
+    Compressed, Compute, Dataset, Device, Epoch, Error, Features, Graph, Model, Partition, Partitioning,
+    Prepare, Result, Saint, Seed, Trainer, Training, Zoom,
 };
 use mode::Ground;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,9 @@ pub struct StructComp {
     pub training: Training,
     /// The seed of every random choice.
     pub seed: Seed,
+    /// Where and how precisely it is computed; not in a saved model.
+    #[serde(skip_serializing_if = "Compute::is_default")]
+    pub compute: Compute,
 }
 
 /// A stage of [`StructComp::fit`].
@@ -149,7 +153,7 @@ impl StructComp {
         give_back_memory();
         seconds.train = started.elapsed().as_secs_f64();
 
-        let Learnt { encoder, losses, interrupted, solution } = result;
+        let Learnt { encoder, losses, interrupted, solution, device } = result;
         Ok(Fitted {
             settings: self.clone(),
             prepared,
@@ -161,16 +165,23 @@ impl StructComp {
             losses,
             solution,
             interrupted,
+            device: Some(device),
             seconds,
         })
     }
 
     fn solve(&self, settings: &Solved, data: &Dataset, compressed: &Compressed) -> Result<Learnt> {
         self.training.check_solved()?;
+        self.compute.check()?;
+        if self.compute.device == Device::Cuda {
+            let what = "the solved recipe is not computed on the GPU; leave out the device, or choose a model that is trained";
+            return Err(Error::Input(what.into()));
+        }
         let (filtered, solution) = solve(settings, &data.graph, compressed, self.seed)?;
         let encoder = FittedEncoder::Filters(filtered);
         let solution = Some(solution);
-        Ok(Learnt { encoder, losses: Vec::new(), interrupted: false, solution })
+        let device = device::CPU.to_owned();
+        Ok(Learnt { encoder, losses: Vec::new(), interrupted: false, solution, device })
     }
 
     /// What training is built on: clusters, a coarse graph, or nothing but the graph.
@@ -219,14 +230,16 @@ impl StructComp {
         resume: Option<PathBuf>,
         on_epoch: Option<EpochHook<'_>>,
     ) -> Result<Learnt> {
-        let mut trainer = Trainer::new(&self.training, inputs, graph, self.seed, loss)?;
+        let trainer = Trainer::new(&self.training, inputs, graph, self.seed, loss)?;
+        let mut trainer = trainer.on(self.compute)?;
         if let Some(checkpoint) = &resume {
             trainer.resume(checkpoint)?;
         }
         let interrupted = !run(&mut trainer, on_epoch)?;
         let encoder = self.embedding_with(trainer.finish()?);
         let losses = trainer.losses().to_vec();
-        Ok(Learnt { encoder, losses, interrupted, solution: None })
+        let device = trainer.device().to_owned();
+        Ok(Learnt { encoder, losses, interrupted, solution: None, device })
     }
 
     /// What embeds with trained layers.
@@ -269,6 +282,8 @@ struct Learnt {
     losses: Vec<f64>,
     interrupted: bool,
     solution: Option<Solution>,
+    /// What it was trained on, as reports name it.
+    device: String,
 }
 
 /// Trains until it is done; whether it was not ended before.

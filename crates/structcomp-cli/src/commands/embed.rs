@@ -1,7 +1,8 @@
 //! `structcomp embed`: a saved model on a graph, including graphs it was not trained on, or rows that need no training.
 
+use super::trained::DeviceReport;
 use crate::{
-    args::{EveryCommand, Input},
+    args::{ComputeFlags, EveryCommand, Input},
     terminal::{self, Lap, Lines, grouped},
 };
 use anyhow::{Result, bail};
@@ -35,6 +36,8 @@ pub(crate) struct Embed {
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
     #[command(flatten)]
+    compute: ComputeFlags,
+    #[command(flatten)]
     input: Input,
     #[command(flatten)]
     common: EveryCommand,
@@ -52,6 +55,9 @@ struct EmbedReport {
     model: &'static str,
     rows: usize,
     cols: usize,
+    /// Where a model was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<DeviceReport>,
     out: PathBuf,
     seconds: EmbedSeconds,
     peak_rss_bytes: Option<u64>,
@@ -77,7 +83,8 @@ impl Embed {
 
     fn with_model(&self, weights: &Path) -> Result<EmbedReport> {
         let mut lap = Lap::default();
-        let fitted = Fitted::load(weights)?;
+        let mut fitted = Fitted::load(weights)?;
+        fitted.settings.compute = self.compute.settings();
         let spinner = terminal::spinner(self.common.quiet, format!("reading {}", self.input.name()));
         let mut dataset = self.input.load(&self.common)?;
         if let (None, Some(takes)) = (&dataset.features, fitted.takes_features()) {
@@ -102,8 +109,9 @@ impl Embed {
         let model = fitted.settings.training.model.name();
         let report = self.report(&dataset, model, cols, seconds)?;
         let same_data = Some(fitted.saw(&dataset));
+        let device = Some(DeviceReport::of(&fitted, Some(fitted.embeds_on(&dataset)?)));
         spinner.finish_and_clear();
-        Ok(EmbedReport { same_data, trained_on: Some(fitted.trained_on.data), ..report })
+        Ok(EmbedReport { same_data, device, trained_on: Some(fitted.trained_on.data), ..report })
     }
 
     fn without_training(&self, control: &'static Control) -> Result<EmbedReport> {
@@ -137,6 +145,7 @@ impl Embed {
             model,
             rows: dataset.graph.nodes(),
             cols,
+            device: None,
             out: self.out.clone(),
             seconds,
             peak_rss_bytes: peak_rss_bytes(),
@@ -156,6 +165,7 @@ impl EmbedReport {
             (Some(other), _) => format!("trained on another graph ({other})"),
         };
         lines.row("dimension", grouped(self.cols), format!("{} rows; {origin}", grouped(self.rows)));
+        self.device.iter().for_each(|device| device.rows(&mut lines));
         let EmbedSeconds { load, embed } = self.seconds;
         lines.seconds(load + embed, &[("load", load), ("embed", embed)]);
         lines.memory(self.peak_rss_bytes);

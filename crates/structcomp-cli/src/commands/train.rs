@@ -1,6 +1,6 @@
 //! `structcomp train`: train a model and save it.
 
-use super::trained::{ClusterReport, EpochReport};
+use super::trained::{ClusterReport, DeviceReport, EpochReport};
 use super::training::TrainingFlags;
 use crate::{
     args::{EveryCommand, Input},
@@ -41,6 +41,7 @@ struct TrainReport {
     partition: Option<ClusterReport>,
     model: Training,
     train: EpochReport,
+    device: DeviceReport,
     out: PathBuf,
     seconds: TrainSeconds,
     peak_rss_bytes: Option<u64>,
@@ -79,6 +80,7 @@ impl Train {
             data: dataset.summary()?.data,
             partition: ClusterReport::of(&fitted, &dataset)?,
             train: EpochReport::of(&fitted),
+            device: DeviceReport::of(&fitted, None),
             out,
             seconds: TrainSeconds { load, stages: fitted.seconds },
             peak_rss_bytes: peak_rss_bytes(),
@@ -108,6 +110,7 @@ impl TrainReport {
         lines.data_title(&self.data, self.model.model.name());
         lines.remarks(&self.data);
         self.train.rows(&mut lines, self.partition.as_ref());
+        self.device.rows(&mut lines);
         let structcomp::pipeline::Seconds { prepare, partition, compress, train } = self.seconds.stages;
         let load = self.seconds.load;
         let stages = [

@@ -4,7 +4,39 @@ use crate::terminal::{Lines, grouped};
 use anyhow::Result;
 use serde::Serialize;
 use structcomp::pipeline::Solution;
-use structcomp::{Dataset, Fitted, Mode, Quality, Saint, StructComp, Zoom};
+use structcomp::{Compute, Dataset, Device, Fitted, Mode, Precision, Quality, Saint, StructComp, Zoom};
+
+/// What ran where.
+#[derive(Serialize)]
+pub(super) struct DeviceReport {
+    /// What was asked for.
+    asked: Device,
+    precision: Precision,
+    /// Absent where nothing was trained or embedded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) train: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) embed: Option<String>,
+}
+
+impl DeviceReport {
+    pub(super) fn of(fitted: &Fitted, embed: Option<String>) -> Self {
+        let Compute { device, precision } = fitted.settings.compute;
+        Self { asked: device, precision, train: fitted.device.clone(), embed }
+    }
+
+    /// A line, if anything ran elsewhere than on the CPU.
+    pub(super) fn rows(&self, lines: &mut Lines) {
+        let stages = [("train", &self.train), ("embed", &self.embed)];
+        let on_gpu = |(stage, device): &(&str, &Option<String>)| {
+            device.as_ref().filter(|device| *device != "cpu").map(|device| format!("{stage} on {device}"))
+        };
+        let parts: Vec<String> = stages.iter().filter_map(on_gpu).collect();
+        if !parts.is_empty() {
+            lines.row("device", String::new(), parts.join(", "));
+        }
+    }
+}
 
 /// The clusters in numbers.
 #[derive(Serialize)]

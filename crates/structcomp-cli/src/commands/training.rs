@@ -5,7 +5,7 @@ mod mode;
 mod set;
 
 use super::partition::method_or_file;
-use crate::args::{EveryCommand, Preparing, one_of};
+use crate::args::{ComputeFlags, EveryCommand, Preparing, one_of};
 use anyhow::{Result, bail};
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
@@ -93,6 +93,8 @@ pub(super) struct TrainingFlags {
     mode: ModeFlags,
     #[command(flatten)]
     preparing: Preparing,
+    #[command(flatten)]
+    compute: ComputeFlags,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -107,7 +109,8 @@ impl TrainingFlags {
     pub(super) fn model(&self, dataset: &Dataset, common: &EveryCommand) -> Result<StructComp> {
         self.check()?;
         let prepare = self.preparing.settings();
-        let model = StructComp { prepare, seed: common.seed(), ..StructComp::default() };
+        let compute = self.compute.settings();
+        let model = StructComp { prepare, seed: common.seed(), compute, ..StructComp::default() };
         let mut model = self.mode.on_top_of(model);
         let (clusters, training) = self.preset(dataset)?;
         model.training = self.on_top_of(training)?;

@@ -77,6 +77,11 @@ train demo --out m.safetensors --modle sce
 train demo --out m.safetensors --model garce
 train demo --out m.safetensors --model sce --epochs 0
 train cora --out m.safetensors --features x.csv
+train demo --out m.safetensors --device rocm
+train demo --out m.safetensors --device cuda
+train demo --out m.safetensors --model dgi --device cuda
+train demo --out m.safetensors --model sce --mode full --device cuda
+train demo --out m.safetensors --model sce --device cpu --precision tf32
 train demo --out m.safetensors --partitioner magic
 train demo --out m.safetensors --partitioner edges.txt
 train demo --out m.safetensors --clusters 1

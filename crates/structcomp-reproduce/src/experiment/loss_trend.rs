@@ -54,7 +54,7 @@ pub(crate) fn trend(setup: &Setup, data: &Data, repeats: &Repeats, stop: &Atomic
                 if stop.load(Relaxed) {
                     return Err(Halt::Interrupted);
                 }
-                trend.on_clusters.push(whole.loss_with(small.parameters())?);
+                trend.on_clusters.push(whole.loss_with(small.parameters()?)?);
                 trend.on_nodes.push(whole.step()?.loss);
                 small.step()?;
             }

@@ -4,7 +4,7 @@ use super::{Engine, Outcome, State};
 use crate::model::{Caller, Compared, Gram, Loss, Objective, OwnObjective, Step};
 use crate::nn::{Adam, Pass};
 use crate::plan::Plan;
-use crate::sample::{Batch, Recurring};
+use crate::sample::{Batch, Recurring, Sampler};
 use crate::{Error, Features, Result, Seed};
 use rayon::prelude::*;
 
@@ -140,8 +140,9 @@ impl<'a> Cpu<'a> {
     }
 }
 
-impl Engine for Cpu<'_> {
-    fn step(&mut self, batch: &Batch, step: usize) -> Result<Outcome> {
+impl Cpu<'_> {
+    /// Forward, loss, gradient and update for one batch.
+    pub(crate) fn step_on(&mut self, batch: &Batch, step: usize) -> Result<Outcome> {
         // From inside the pool, so that none of the many loops below has to wake it up.
         rayon::scope(|_| {
             let mut gradient = std::mem::take(&mut self.gradient);
@@ -154,25 +155,37 @@ impl Engine for Cpu<'_> {
             Ok(Outcome { loss: loss.value, finite })
         })
     }
+}
 
-    fn loss_with(&mut self, parameters: &[f32], batch: &Batch, step: usize) -> Result<f64> {
+impl Engine for Cpu<'_> {
+    fn step(&mut self, sampler: &dyn Sampler, step: usize) -> Result<Outcome> {
+        self.step_on(&sampler.batch(step)?, step)
+    }
+
+    fn loss_with(&mut self, parameters: &[f32], sampler: &dyn Sampler, step: usize) -> Result<f64> {
+        let batch = sampler.batch(step)?;
         let own = std::mem::replace(&mut self.state.parameters, parameters.to_vec());
-        let result = self.loss(batch, step, &mut vec![0.0; parameters.len()]);
+        let result = self.loss(&batch, step, &mut vec![0.0; parameters.len()]);
         self.state.parameters = own;
         Ok(result?.0.value)
     }
 
-    fn state(&self) -> &State {
-        &self.state
+    fn state(&self) -> Result<&State> {
+        Ok(&self.state)
     }
 
-    fn optimizer(&self) -> (i32, &[f32], &[f32]) {
-        self.adam.state()
+    fn optimizer(&self) -> Result<(i32, &[f32], &[f32])> {
+        Ok(self.adam.state())
     }
 
-    fn restore(&mut self, state: State, steps: i32, mean: Vec<f32>, square: Vec<f32>) {
+    fn restore(&mut self, state: State, steps: i32, mean: Vec<f32>, square: Vec<f32>) -> Result<()> {
         self.state = state;
         self.adam.restore(steps, mean, square);
+        Ok(())
+    }
+
+    fn device(&self) -> &str {
+        crate::device::CPU
     }
 }
 

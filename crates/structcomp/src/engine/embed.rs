@@ -2,7 +2,7 @@
 
 use crate::encoder::{Encoder, FittedEncoder};
 use crate::plan::Plan;
-use crate::{Dense, Error, Features, Graph, Result, progress};
+use crate::{Compute, Dense, Device, Error, Features, Graph, Result, progress};
 
 impl Encoder {
     /// The embedding of every node of a graph, also of one that was not trained on.
@@ -49,6 +49,70 @@ impl FittedEncoder {
                 check(self.inputs(), x)?;
                 zoomed.run(graph, x, counted(x.rows(), self.outputs(), sink))
             }
+        }
+    }
+}
+
+/// Where an embedding is made.
+pub(crate) enum EmbedsOn {
+    Cpu,
+    #[cfg(feature = "cuda")]
+    Gpu(Box<super::cuda::GraphEngine>),
+}
+
+impl EmbedsOn {
+    /// What is asked for, or pays.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn chosen(compute: Compute, encoder: &FittedEncoder, graph: &Graph) -> Result<Self> {
+        compute.check()?;
+        let why_not = super::cuda::embedding_refusal(encoder);
+        match (compute.device, why_not) {
+            (Device::Cpu, _) | (Device::Auto, Some(_)) => return Ok(Self::Cpu),
+            (Device::Auto, None) if !super::cuda::embedding_pays(encoder, graph) => return Ok(Self::Cpu),
+            (Device::Cuda, Some(why)) => return Err(Error::Input(why)),
+            (Device::Auto | Device::Cuda, None) => {}
+        }
+        match (compute.device, super::cuda::GraphEngine::open(graph, compute.precision)) {
+            (_, Ok(engine)) => Ok(Self::Gpu(Box::new(engine))),
+            (Device::Auto, Err(_)) => Ok(Self::Cpu),
+            (_, Err(error)) => Err(error),
+        }
+    }
+
+    /// There is no GPU in this build.
+    #[cfg(not(feature = "cuda"))]
+    pub(crate) fn chosen(compute: Compute, _: &FittedEncoder, _: &Graph) -> Result<Self> {
+        compute.check()?;
+        match compute.device {
+            Device::Cuda => Err(super::no_gpu()),
+            Device::Auto | Device::Cpu => Ok(Self::Cpu),
+        }
+    }
+
+    /// The device as reports name it.
+    pub(crate) fn device(&self) -> String {
+        match self {
+            Self::Cpu => crate::device::CPU.to_owned(),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(engine) => engine.device(),
+        }
+    }
+
+    /// The embedding block by block, in order.
+    pub(crate) fn embed_rows(
+        &self,
+        encoder: &FittedEncoder,
+        graph: &Graph,
+        x: &Features,
+        sink: impl FnMut(&[f32]) -> Result<()>,
+    ) -> Result<()> {
+        match (self, encoder) {
+            #[cfg(feature = "cuda")]
+            (Self::Gpu(engine), FittedEncoder::Layers(layers)) => {
+                check(encoder.inputs(), x)?;
+                engine.embed(layers, graph, x, counted(x.rows(), encoder.outputs(), sink))
+            }
+            _ => encoder.embed_rows(graph, x, sink),
         }
     }
 }

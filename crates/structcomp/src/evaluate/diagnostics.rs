@@ -352,7 +352,8 @@ mod tests {
         let model = crate::Model::named("sce").unwrap();
         let training = Training { model, hidden: 24, epochs: 3, layers: 2, ..Training::default() };
         let inputs = Inputs::Clusters(&compressed);
-        let encoder = crate::train::trained_by(&training, inputs, &demo.graph, Seed(0)).unwrap().encoder();
+        let encoder =
+            crate::train::trained_by(&training, inputs, &demo.graph, Seed(0)).unwrap().encoder().unwrap();
         for how in [DropMember::Half, DropMember::Bernoulli] {
             let Diagnostics { gaps, edges, spectral, drop_member } =
                 Diagnostics::of(&demo.graph, &compressed, &encoder, how, Seed(0)).unwrap();

@@ -52,7 +52,7 @@ impl Hops {
         }
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "cuda"))]
     pub(crate) fn weights(&self) -> &[f32] {
         &self.0
     }

@@ -62,6 +62,12 @@ impl<'g> Propagation<'g> {
         Self { graph, normalization, scale }
     }
 
+    /// The factor of each node: D̃^-1/2 or D̃^-1.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn scale(&self) -> &[f32] {
+        &self.scale
+    }
+
     /// Â X.
     pub fn hop(&self, x: &Features) -> Result<Features> {
         self.power(x, 1)

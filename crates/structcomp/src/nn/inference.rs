@@ -54,6 +54,23 @@ impl<'p> LayerView<'p> {
     }
 }
 
+#[cfg(feature = "cuda")]
+impl Finish<'_> {
+    /// The weight, whose columns batch norm scales.
+    pub(crate) fn scaled_weight(&self) -> Cow<'_, [f32]> {
+        let weight = self.view.weight;
+        if self.scale.is_empty() {
+            return weight.into();
+        }
+        let row = |row: &[f32]| row.iter().zip(&self.scale).map(|(w, scale)| w * scale).collect::<Vec<_>>();
+        weight.chunks(self.scale.len()).flat_map(row).collect()
+    }
+
+    pub(crate) fn bias(&self) -> &[f32] {
+        &self.bias
+    }
+}
+
 impl Finish<'_> {
     /// Turns the results of the linear map into those of the layer.
     pub(crate) fn apply(&self, rows: &mut [f32]) {

@@ -92,6 +92,13 @@ impl Network {
         &parameters[self.places[layer].slopes.clone()]
     }
 
+    /// Where a layer's weight, bias and slopes are among the parameters.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn places(&self, layer: usize) -> (Range<usize>, Range<usize>, Range<usize>) {
+        let Place { weight, bias, slopes, .. } = &self.places[layer];
+        (weight.clone(), bias.clone(), slopes.clone())
+    }
+
     /// A layer with its parameters and the running statistics of its batch norm, as embedding sees it.
     pub(crate) fn view<'p>(&'p self, at: usize, parameters: &'p [f32], running: &'p [f32]) -> LayerView<'p> {
         let layer = &self.layers[at];

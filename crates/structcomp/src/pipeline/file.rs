@@ -2,10 +2,10 @@
 
 use super::StructComp;
 use super::fitted::{Fitted, Seconds, TrainedOn};
-use crate::Result;
 use crate::encoder::{FittedEncoder, FittedEncoderNote};
 use crate::prepare::{Prepared, PreparedNote};
 use crate::safetensors::{Tensors, Writer};
+use crate::{Compute, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -68,7 +68,7 @@ impl Fitted {
         ModelNote {
             kind: ModelKind::Model,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            settings: self.settings.clone(),
+            settings: StructComp { compute: Compute::default(), ..self.settings.clone() },
             prepare: self.prepared.note(),
             encoder: self.encoder.note(),
             trained_on: self.trained_on.clone(),
@@ -101,6 +101,7 @@ impl Fitted {
             losses: Vec::new(),
             solution: None,
             interrupted: note.interrupted,
+            device: None,
             seconds: Seconds::default(),
         })
     }

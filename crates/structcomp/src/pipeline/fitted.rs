@@ -3,6 +3,7 @@
 use super::{Mode, StructComp};
 use crate::data::NodeIds;
 use crate::encoder::{Encoder, FittedEncoder};
+use crate::engine::EmbedsOn;
 use crate::guard::while_unchanged;
 use crate::plan::Plan;
 use crate::prepare::Prepared;
@@ -33,6 +34,8 @@ pub struct Fitted {
     pub losses: Vec<f64>,
     /// Whether training was ended before it was done.
     pub interrupted: bool,
+    /// The device it was trained on; not in a file.
+    pub device: Option<String>,
     /// How long each stage took; not in a file.
     pub seconds: Seconds,
 }
@@ -86,16 +89,26 @@ impl TrainedOn {
 impl Fitted {
     /// The embedding of every node of a dataset, also of one that was not trained on.
     pub fn embed(&self, data: &Dataset) -> Result<Dense> {
-        while_unchanged(&data.graph, data.features.as_ref(), || {
-            self.encoder.embed(&data.graph, &*self.features(data)?)
-        })
+        let (rows, width) = (data.graph.nodes(), self.outputs());
+        let mut all = Vec::with_capacity(rows * width);
+        self.embed_rows(data, |block| {
+            all.extend_from_slice(block);
+            Ok(())
+        })?;
+        Dense::new(rows, width, all)
     }
 
     /// The embedding block by block, in order, for one that need not be held at once.
     pub fn embed_rows(&self, data: &Dataset, sink: impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
         while_unchanged(&data.graph, data.features.as_ref(), || {
-            self.encoder.embed_rows(&data.graph, &*self.features(data)?, sink)
+            let device = EmbedsOn::chosen(self.settings.compute, &self.encoder, &data.graph)?;
+            device.embed_rows(&self.encoder, &data.graph, &*self.features(data)?, sink)
         })
+    }
+
+    /// The device that [`embed`](Self::embed) uses for a dataset, as reports name it.
+    pub fn embeds_on(&self, data: &Dataset) -> Result<String> {
+        Ok(EmbedsOn::chosen(self.settings.compute, &self.encoder, &data.graph)?.device())
     }
 
     /// The features of a dataset as the encoder takes them.

@@ -106,10 +106,10 @@ impl StructComp {
         let inputs = Inputs::Clusters(&compressed);
         let mut trainer = Trainer::new(&self.training, inputs, &graph, self.seed, None)?;
         let interrupted = !run(&mut trainer, on_epoch)?;
-        let (encoder, due) = trainer.unfinished();
-        let losses = trainer.losses().to_vec();
+        let (encoder, due) = trainer.unfinished()?;
+        let (losses, device) = (trainer.losses().to_vec(), Some(trainer.device().to_owned()));
         let fitted = self.elsewhere(FittedEncoder::Layers(encoder), rows.cols(), on)?;
-        Ok((Fitted { epochs: losses.len(), losses, interrupted, ..fitted }, due))
+        Ok((Fitted { epochs: losses.len(), losses, interrupted, device, ..fitted }, due))
     }
 
     fn elsewhere(&self, encoder: FittedEncoder, columns: usize, on: &Elsewhere) -> Result<Fitted> {
@@ -127,6 +127,7 @@ impl StructComp {
             clusters_requested: Some(clusters),
             losses: Vec::new(),
             interrupted: false,
+            device: None,
             seconds: Seconds::default(),
         })
     }

@@ -70,7 +70,7 @@ fn weights_start_as_the_model_and_the_rows_ask() {
         (asked(Initial::Linear), nodes, false),
     ];
     for (training, inputs, without_bias) in cases {
-        let encoder = Trainer::new(&training, inputs, &graph, Seed(0), None).unwrap().encoder();
+        let encoder = Trainer::new(&training, inputs, &graph, Seed(0), None).unwrap().encoder().unwrap();
         assert_eq!(encoder.first_bias().iter().all(|&b| b == 0.0), without_bias, "{training:?}");
     }
 }

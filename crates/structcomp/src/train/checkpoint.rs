@@ -28,8 +28,8 @@ enum CheckpointKind {
 impl Trainer<'_> {
     /// Writes all that the next epoch depends on.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let (steps, mean, square) = self.engine.optimizer();
-        let State { parameters, statistics, target } = self.engine.state();
+        let (steps, mean, square) = self.engine.optimizer()?;
+        let State { parameters, statistics, target } = self.engine.state()?;
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let epochs = self.epochs();
         let note =
@@ -61,7 +61,7 @@ impl Trainer<'_> {
             ));
         }
         let array = |name: &str, like: &[f32]| file.single(name, &[like.len()]);
-        let State { parameters, statistics, target } = self.engine.state();
+        let State { parameters, statistics, target } = self.engine.state()?;
         let lowest = match self.plan.patience.is_some() && note.epochs > 0 {
             true => Some((array("lowest", parameters)?, array("lowest.statistics", statistics)?)),
             false => None,
@@ -76,7 +76,7 @@ impl Trainer<'_> {
         if i64::from(note.steps) != (note.epochs * self.sampler.steps()) as i64 {
             return Err(file.wrong("has steps that do not match its epochs"));
         }
-        self.engine.restore(state, note.steps, mean, square);
+        self.engine.restore(state, note.steps, mean, square)?;
         (self.losses, self.lowest) = (losses, lowest);
         Ok(())
     }

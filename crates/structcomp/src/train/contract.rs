@@ -4,7 +4,7 @@
 //! every parameter, by finite differences, must be what the engine computes. A model that forgets a term, changes a
 //! sign or returns no gradient fails here; so does one without a formula, since it does not compile.
 
-use crate::engine::{Cpu, Engine};
+use crate::engine::Cpu;
 use crate::model::{Compared, Contrast, ContrastReg, SpGcl, Twin};
 use crate::nn::{Pass, Towers, naive};
 use crate::plan::Plan;
@@ -200,7 +200,7 @@ fn the_loss_of_every_model_falls() {
             let sampler = sampler(&plan.sampling, inputs, &graph, SEED).unwrap();
             let batch = sampler.batch(0).unwrap();
             let mut engine = Cpu::new(&plan, SEED, 50, None);
-            let losses: Vec<f64> = (0..50).map(|_| engine.step(&batch, 0).unwrap().loss).collect();
+            let losses: Vec<f64> = (0..50).map(|_| engine.step_on(&batch, 0).unwrap().loss).collect();
             assert!(losses[49] < losses[0], "{model:?} on {on}: {losses:?}");
         }
     }

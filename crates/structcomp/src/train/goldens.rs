@@ -180,15 +180,16 @@ fn two_epochs_are_those_of_pytorch() {
         assert_eq!((name, EPOCHS), (golden.name.as_str(), golden.epochs.len()));
         let mut trainer = Trainer::new(&training, Inputs::Clusters(&compressed), &graph, SEED, None).unwrap();
         for (epoch, step) in golden.epochs.iter().enumerate() {
-            let (_, mean, _) = trainer.engine.optimizer();
-            let before = (mean.to_vec(), trainer.parameters().to_vec());
+            let (_, mean, _) = trainer.engine.optimizer().unwrap();
+            let before = (mean.to_vec(), trainer.parameters().unwrap().to_vec());
             let loss = trainer.step().unwrap().loss;
             let what = format!("{name}, epoch {epoch}");
             assert!((loss / step.loss - 1.0).abs() < 1e-5, "{what}: loss {loss}, not {}", step.loss);
             let gradient = gradient(&trainer, &before.0, &before.1);
             let largest = step.gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
             assert_near(&format!("{what}, gradient"), &gradient, &step.gradient, 1e-4 * largest);
-            let parameters: Vec<f64> = trainer.parameters().iter().map(|&value| value as f64).collect();
+            let parameters: Vec<f64> =
+                trainer.parameters().unwrap().iter().map(|&value| value as f64).collect();
             assert_near(&format!("{what}, parameters"), &parameters, &step.parameters, 1e-6);
         }
     }
@@ -200,7 +201,7 @@ fn gradient(trainer: &Trainer, mean_before: &[f32], parameters_before: &[f32]) -
         Optimizer::Adam => trainer.plan.weight_decay,
         Optimizer::AdamW => 0.0,
     };
-    let (_, mean, _) = trainer.engine.optimizer();
+    let (_, mean, _) = trainer.engine.optimizer().unwrap();
     let of = |at: usize| (mean[at] as f64 - 0.9 * mean_before[at] as f64) / 0.1;
     (0..mean.len()).map(|at| of(at) - decay * parameters_before[at] as f64).collect()
 }

@@ -28,7 +28,7 @@ fn training_with_patience_keeps_the_lowest_loss() {
     while trainer.epochs() < lowest {
         trainer.step().unwrap();
     }
-    assert_eq!(trainer.encoder(), trained.finish().unwrap());
+    assert_eq!(trainer.encoder().unwrap(), trained.finish().unwrap());
 }
 
 #[test]

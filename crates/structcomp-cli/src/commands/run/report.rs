@@ -3,7 +3,7 @@
 use super::Findings;
 use super::origin::{command_line, utc};
 use crate::commands::judgement::Judgement;
-use crate::commands::trained::{ClusterReport, EpochReport};
+use crate::commands::trained::{ClusterReport, DeviceReport, EpochReport};
 use crate::terminal::{Lines, grouped};
 use anyhow::Result;
 use serde::Serialize;
@@ -23,6 +23,7 @@ pub(super) struct RunReport {
     pub(super) partition: Option<ClusterReport>,
     pub(super) model: Training,
     pub(super) train: EpochReport,
+    pub(super) device: DeviceReport,
     #[serde(flatten)]
     pub(super) judgement: Option<Judgement>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +109,7 @@ impl RunReport {
             partition: ClusterReport::of(fitted, dataset)?,
             model: fitted.settings.training.clone(),
             train: EpochReport::of(fitted),
+            device: DeviceReport::of(fitted, Some(fitted.embeds_on(dataset)?)),
             judgement,
             links,
             diagnostics,
@@ -128,6 +130,7 @@ impl RunReport {
         lines.data_title(&self.data, self.model.model.name());
         lines.remarks(&self.data);
         self.train.rows(&mut lines, self.partition.as_ref());
+        self.device.rows(&mut lines);
         self.judgement.iter().for_each(|judgement| judgement.rows(&mut lines));
         if let Some(LinkReport { held_out, score, untrained }) = &self.links {
             let mut row = |label: &str, LinkScore { auc, average_precision }: &LinkScore, about: String| {
