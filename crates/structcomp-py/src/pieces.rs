@@ -256,8 +256,11 @@ pub(crate) fn train_given(
 /// Writes a graph file from directed edges that come sorted, in many arrays.
 #[pyclass(module = "structcomp._native")]
 pub(crate) struct GraphFile {
-    inner: Mutex<Option<Pushed>>,
+    // Python places objects at multiples of 16 bytes, and the writer wants more.
+    inner: Mutex<Option<Box<Pushed>>>,
 }
+
+const _: () = assert!(align_of::<GraphFile>() <= 16 && align_of::<Sketch>() <= 16);
 
 struct Pushed {
     writer: structcomp::graph::GraphWriter,
@@ -275,7 +278,7 @@ impl GraphFile {
         let writer = structcomp::graph::GraphWriter::create(path, n_nodes, weighted).map_err(raise)?;
         let weights = weighted.then(Vec::new);
         let pushed = Pushed { writer, nodes: n_nodes, row: 0, targets: Vec::new(), weights };
-        Ok(Self { inner: Mutex::new(Some(pushed)) })
+        Ok(Self { inner: Mutex::new(Some(Box::new(pushed))) })
     }
 
     /// Adds edges, sorted by source and then by target, and after those that were added before.

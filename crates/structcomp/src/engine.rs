@@ -59,6 +59,7 @@ pub(crate) trait Engine: Send {
 }
 
 /// What an engine is made for.
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "only a GPU needs all of it"))]
 pub(crate) struct Job<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) inputs: Inputs<'a>,

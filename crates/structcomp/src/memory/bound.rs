@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
 /// a small piece may hold a lock that the end needs.
 const SMALL: usize = 64 << 10;
 
+/// The program itself needs some of this.
+const LEAST: u64 = 4 << 20;
+
 /// May be below zero for a moment, where pieces that others have not added yet are given back.
 static HELD: AtomicIsize = AtomicIsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -35,11 +38,11 @@ pub struct Exceeded {
     pub asked: usize,
 }
 
-/// Limits what the process holds with [`LargePages`](super::LargePages) as its allocator. Where more would be held,
-/// `exceeded` is called, once, and has to end the process.
+/// Limits what the process holds with [`LargePages`](super::LargePages) as its allocator, to 4 MiB at least. Where more
+/// would be held, `exceeded` is called, once, and has to end the process.
 pub fn limit_process(bytes: u64, exceeded: fn(Exceeded)) {
     let _ = EXCEEDED.set(exceeded);
-    LIMIT.store(usize::try_from(bytes).unwrap_or(usize::MAX), Relaxed);
+    LIMIT.store(usize::try_from(bytes.max(LEAST)).unwrap_or(usize::MAX), Relaxed);
 }
 
 /// Counts a piece of memory that is about to be allocated.
