@@ -14,10 +14,11 @@ if [ "${1:-valgrind}" = address ]; then
     export RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/address
     options=(--target "$(rustc -vV | sed -n 's/^host: //p')")
 fi
-binary=$(cargo test --quiet --no-run -p structcomp --lib "${options[@]}" --message-format json | python3 -c '
+binary=$(cargo test --quiet --no-run --workspace --lib "${options[@]}" --message-format json | python3 -c '
 import json, sys
 made = [json.loads(line) for line in sys.stdin if line.startswith("{")]
-print(next(one["executable"] for one in made if one.get("executable") and one["profile"]["test"]))')
+tests = [one for one in made if one.get("executable") and one["target"]["name"] == "structcomp"]
+print(tests[0]["executable"])')
 watch=()
 [ "${1:-valgrind}" = address ] || watch=(valgrind --quiet --error-exitcode=9)
 "${watch[@]}" "$binary" --test-threads 1 "${tests[@]}"
